@@ -1,0 +1,178 @@
+"""Examples on disk: TFRecord files of serialized tf.Example, written and read in Arrow columns.
+
+Layout: `<uri>/Split-<split>/data_tfrecord-00000-of-00002`, as TFX's own components read it.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+ROWS_PER_SHARD = 250_000
+ENCODE_ROWS = 20_000  # bounds the memory of one encoded piece
+
+
+def split_dir(uri: str, split: str) -> str:
+    """Return the folder of one split."""
+    return os.path.join(uri, f"Split-{split}")
+
+
+def split_files(uri: str, split: str) -> list[str]:
+    """Return the record files of one split in the order in which they were written."""
+    return sorted(glob.glob(os.path.join(split_dir(uri, split), "data_tfrecord-*")))
+
+
+def write_split(
+    batches: Iterable[pa.RecordBatch], uri: str, split: str, rows_per_shard: int = ROWS_PER_SHARD
+) -> int:
+    """Write Arrow batches as one split and return the number of rows.
+
+    Columns may be primitive (a null is a missing value) or lists of int64, float32 or binary.
+    """
+    from tfx_bsl.coders import example_coder
+
+    encoder = example_coder.RecordBatchToExamplesEncoder()
+    encoded = (encoder.encode(as_lists(piece)) for batch in batches for piece in _pieces(batch))
+    return write_serialized(encoded, uri, split, rows_per_shard)
+
+
+def write_serialized(
+    batches: Iterable[Sequence[bytes]], uri: str, split: str, rows_per_shard: int = ROWS_PER_SHARD
+) -> int:
+    """Write batches of serialized tf.Example as one split and return the number of rows."""
+    import tensorflow as tf
+
+    folder = split_dir(uri, split)
+    os.makedirs(folder, exist_ok=True)
+    shards: list[str] = []
+    rows = in_shard = 0
+    writer = None
+    try:
+        for records in batches:
+            if writer is None or in_shard >= rows_per_shard:
+                if writer is not None:
+                    writer.close()
+                shards.append(os.path.join(folder, f"shard-{len(shards)}"))
+                writer, in_shard = tf.io.TFRecordWriter(shards[-1]), 0
+            for record in records:
+                writer.write(record)
+            in_shard += len(records)
+            rows += len(records)
+    finally:
+        if writer is not None:
+            writer.close()
+    for index, shard in enumerate(shards):
+        os.rename(shard, os.path.join(folder, f"data_tfrecord-{index:05d}-of-{len(shards):05d}"))
+    return rows
+
+
+def read_serialized(uri: str, split: str, batch_rows: int = 16_384) -> Iterator[list[bytes]]:
+    """Yield batches of serialized tf.Example in the order in which they were written."""
+    import tensorflow as tf
+
+    for batch in tf.data.TFRecordDataset(split_files(uri, split)).batch(batch_rows).prefetch(2).as_numpy_iterator():
+        yield batch.tolist()
+
+
+def read_batches(uri: str, split: str, schema=None, batch_rows: int = 16_384) -> Iterator[pa.RecordBatch]:
+    """Yield Arrow batches of list columns; with a `Schema` proto, every column of it and no other."""
+    from tfx_bsl.coders import example_coder
+
+    decoder = example_coder.ExamplesToRecordBatchDecoder(schema.SerializeToString() if schema else None)
+    for records in read_serialized(uri, split, batch_rows):
+        yield decoder.DecodeBatch(records)
+
+
+def read_dense(
+    uri: str, split: str, names: Sequence[str] | None = None, limit: int | None = None
+) -> dict[str, np.ndarray]:
+    """Return columns without missing values as arrays: [n] for one value a row, [n, k] for k values.
+
+    Dtypes: float32, int64, or object (bytes). `limit` keeps the first rows.
+    """
+    import numpy as np
+
+    batch_rows = min(limit, 16_384) if limit else 16_384
+    parts: dict[str, list] = {}
+    rows = 0
+    for batch in read_batches(uri, split, batch_rows=batch_rows):
+        for name in names if names is not None else batch.schema.names:
+            parts.setdefault(name, []).append(_dense(batch.column(batch.schema.get_field_index(name)), batch.num_rows))
+        rows += batch.num_rows
+        if limit and rows >= limit:
+            break
+    columns = {name: np.concatenate(pieces) for name, pieces in parts.items()}
+    return {name: column[:limit] for name, column in columns.items()} if limit else columns
+
+
+def read_labels_for_slicing(uri: str, split: str, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return raw columns as [n] arrays of str for slicing; a missing value reads as the empty string."""
+    import numpy as np
+
+    parts: dict[str, list] = {name: [] for name in names}
+    for batch in read_batches(uri, split):
+        for name in names:
+            index = batch.schema.get_field_index(name)
+            parts[name].append(_as_text(batch.column(index), batch.num_rows) if index >= 0 else [""] * batch.num_rows)
+    return {name: np.concatenate(pieces) if pieces else np.array([], str) for name, pieces in parts.items()}
+
+
+def as_lists(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch with each primitive column as a column of lists, a null as the null list."""
+    import numpy as np
+    import pyarrow as pa
+
+    columns = []
+    for column in batch.columns:
+        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+            columns.append(column)
+            continue
+        valid = np.asarray(column.is_valid()).astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(valid)])
+        offsets = pa.array(ends.astype(np.int32)) if valid.all() else _null_offsets(ends, valid)
+        columns.append(pa.ListArray.from_arrays(offsets, column.drop_null()))
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _null_offsets(ends, valid) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+
+    mask = np.concatenate([valid == 0, [False]])
+    return pa.array(ends.astype(np.int32), pa.int32(), mask=mask)
+
+
+def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for start in range(0, batch.num_rows, ENCODE_ROWS):
+        yield batch.slice(start, ENCODE_ROWS)
+
+
+def _dense(column: pa.Array, rows: int) -> np.ndarray:
+    import numpy as np
+
+    values = np.asarray(column.flatten())
+    width = len(values) // rows if rows else 0
+    if width * rows != len(values):
+        raise ValueError("a dense column has the same number of values in every row")
+    return values if width == 1 else values.reshape(rows, width)
+
+
+def _as_text(column: pa.Array, rows: int) -> np.ndarray:
+    import numpy as np
+    import pyarrow as pa
+
+    text = np.full(rows, "", dtype=object)
+    if not pa.types.is_null(column.type):
+        parents = np.asarray(column.value_parent_indices()) if hasattr(column, "value_parent_indices") else None
+        if parents is None:
+            lengths = np.asarray(column.value_lengths().fill_null(0))
+            parents = np.repeat(np.arange(rows), lengths)
+        values = column.flatten().to_pylist()
+        text[parents] = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
+    return text.astype(str)

@@ -1,0 +1,26 @@
+"""What every process sets before TensorFlow is imported: one function, called first."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+
+QUIET = {
+    "TF_CPP_MIN_LOG_LEVEL": "3",  # CUDA factories registered twice, oneDNN and AVX are not the user's business
+    "GRPC_VERBOSITY": "ERROR",
+}
+
+
+def prepare() -> None:
+    """Choose tf_keras and quiet the libraries' logs.
+
+    Keras 3's `fit` fails under the multi-worker strategies, and TFT's layer and TFMA need tf_keras anyway.
+    """
+    os.environ["TF_USE_LEGACY_KERAS"] = "1"
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    for name in ("tensorflow", "absl", "root", "apache_beam"):
+        logging.getLogger(name if name != "root" else None).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", category=DeprecationWarning)
+    warnings.filterwarnings("ignore", category=FutureWarning, module=r"google\..*")
