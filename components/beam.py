@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pipeline.config.model import BeamConfig
 
 if TYPE_CHECKING:
     import apache_beam as beam
+    import pyarrow as pa
 
 RUNNERS = {"direct": "FnApiRunner", "dataflow": "DataflowRunner", "flink": "FlinkRunner"}
 
@@ -28,10 +30,11 @@ def read_batches(files: list[str], schema=None, batch_rows: int = 16_384) -> bea
     import apache_beam as beam
 
     serialized = schema.SerializeToString() if schema is not None else None
-    return beam.Create(files, reshuffle=False) | beam.FlatMap(_decode_file, serialized, batch_rows)
+    return beam.Create(files, reshuffle=False) | beam.FlatMap(decode_file, serialized, batch_rows)
 
 
-def _decode_file(path: str, serialized_schema: bytes | None, batch_rows: int):
+def decode_file(path: str, serialized_schema: bytes | None, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield the Arrow batches of one record file, rows in order."""
     import tensorflow as tf
     from tfx_bsl.coders import example_coder
 

@@ -35,40 +35,32 @@ def write_split(
 
     Columns may be primitive (a null is a missing value) or lists of int64, float32 or binary.
     """
-    from tfx_bsl.coders import example_coder
-
-    encoder = example_coder.RecordBatchToExamplesEncoder()
-    encoded = (encoder.encode(as_lists(piece)) for batch in batches for piece in _pieces(batch))
-    return write_serialized(encoded, uri, split, rows_per_shard)
-
-
-def write_serialized(
-    batches: Iterable[Sequence[bytes]], uri: str, split: str, rows_per_shard: int = ROWS_PER_SHARD
-) -> int:
-    """Write batches of serialized tf.Example as one split and return the number of rows."""
-    import tensorflow as tf
-
     folder = split_dir(uri, split)
     os.makedirs(folder, exist_ok=True)
     shards: list[str] = []
-    rows = in_shard = 0
-    writer = None
-    try:
-        for records in batches:
-            if writer is None or in_shard >= rows_per_shard:
-                if writer is not None:
-                    writer.close()
-                shards.append(os.path.join(folder, f"shard-{len(shards)}"))
-                writer, in_shard = tf.io.TFRecordWriter(shards[-1]), 0
-            for record in records:
-                writer.write(record)
-            in_shard += len(records)
-            rows += len(records)
-    finally:
-        if writer is not None:
-            writer.close()
+    rows = 0
+    for shard in _shards(batches, rows_per_shard):
+        shards.append(os.path.join(folder, f"shard-{len(shards)}"))
+        rows += write_file(shard, shards[-1])
     for index, shard in enumerate(shards):
         os.rename(shard, os.path.join(folder, f"data_tfrecord-{index:05d}-of-{len(shards):05d}"))
+    return rows
+
+
+def write_file(batches: Iterable[pa.RecordBatch], path: str) -> int:
+    """Write Arrow batches as one record file, whole or not at all, and return the number of rows."""
+    import tensorflow as tf
+    from tfx_bsl.coders import example_coder
+
+    encoder = example_coder.RecordBatchToExamplesEncoder()
+    rows = 0
+    with tf.io.TFRecordWriter(f"{path}.partial") as writer:
+        for batch in batches:
+            for piece in _pieces(batch):
+                for record in encoder.encode(as_lists(piece)):
+                    writer.write(record)
+            rows += batch.num_rows
+    os.rename(f"{path}.partial", path)
     return rows
 
 
@@ -146,6 +138,21 @@ def _null_offsets(ends, valid) -> pa.Array:
 
     mask = np.concatenate([valid == 0, [False]])
     return pa.array(ends.astype(np.int32), pa.int32(), mask=mask)
+
+
+def _shards(batches: Iterable[pa.RecordBatch], rows_per_shard: int) -> Iterator[Iterator[pa.RecordBatch]]:
+    """Group batches into shards of about `rows_per_shard` rows, without holding a shard in memory."""
+    waiting = iter(batches)
+    for first in waiting:
+
+        def shard(first=first) -> Iterator[pa.RecordBatch]:
+            yield first
+            rows = first.num_rows
+            while rows < rows_per_shard and (batch := next(waiting, None)) is not None:
+                yield batch
+                rows += batch.num_rows
+
+        yield shard()
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -35,7 +35,6 @@ def compute(
 def _compute_with_beam(uri, split, options, beam_config) -> statistics_pb2.DatasetFeatureStatisticsList:
     import tempfile
 
-    import apache_beam as beam
     from tensorflow_data_validation.api import stats_api
     from tensorflow_data_validation.utils import stats_util
 
@@ -46,8 +45,7 @@ def _compute_with_beam(uri, split, options, beam_config) -> statistics_pb2.Datas
                 pipeline
                 | read_batches(examples.split_files(uri, split))
                 | stats_api.GenerateStatistics(options)
-                | beam.Map(lambda stats: stats.SerializeToString())
-                | beam.io.WriteToText(path, shard_name_template="", append_trailing_newlines=False, coder=beam.coders.BytesCoder())
+                | stats_api.WriteStatisticsToBinaryFile(path)
             )
         return stats_util.load_stats_binary(path)
 

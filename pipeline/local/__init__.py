@@ -1,0 +1,1 @@
+"""The local runner: order, content cache, progress, resume."""

@@ -10,10 +10,10 @@ from pipeline.errors import HeadraceError, bounded
 if TYPE_CHECKING:
     from tensorflow_metadata.proto.v0 import schema_pb2, statistics_pb2
 
-FILE = "schema.pbtxt"
+SCHEMA_FILE = "schema.pbtxt"
 
 
-def read(path: str) -> schema_pb2.Schema:
+def read_schema(path: str) -> schema_pb2.Schema:
     """Read a schema, given the file or its folder.
 
     Raises:
@@ -23,7 +23,7 @@ def read(path: str) -> schema_pb2.Schema:
     from tensorflow_metadata.proto.v0 import schema_pb2
 
     if os.path.isdir(path):
-        path = os.path.join(path, FILE)
+        path = os.path.join(path, SCHEMA_FILE)
     try:
         with open(path, encoding="utf-8") as file:
             return text_format.Parse(file.read(), schema_pb2.Schema())
@@ -44,7 +44,7 @@ def read(path: str) -> schema_pb2.Schema:
         ) from None
 
 
-def write(schema: schema_pb2.Schema, path: str) -> None:
+def write_schema(schema: schema_pb2.Schema, path: str) -> None:
     """Write a schema as a text proto, whole or not at all."""
     from google.protobuf import text_format
 
@@ -65,7 +65,7 @@ def infer(statistics: statistics_pb2.DatasetFeatureStatisticsList) -> schema_pb2
 def differences(before: schema_pb2.Schema, after: schema_pb2.Schema) -> list[str]:
     """Return what changed between two schemas as lines of `+`, `-` and `~`, one feature or domain value a line."""
     lines = []
-    old, new = _described(before), _described(after)
+    old, new = describe_features(before), describe_features(after)
     for name in sorted(old.keys() | new.keys()):
         if name not in old:
             lines.append(f"+ {name}: {new[name]}")
@@ -103,7 +103,7 @@ def _string_domain(schema, feature):
     return next((d for d in schema.string_domain if d.name == feature.domain), None) if feature.domain else None
 
 
-def _described(schema) -> dict[str, str]:
+def describe_features(schema) -> dict[str, str]:
     from tensorflow_metadata.proto.v0 import schema_pb2
 
     described = {}

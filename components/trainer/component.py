@@ -1,0 +1,72 @@
+"""Trainer as a TFX component."""
+
+import json
+import os
+
+from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
+from tfx.dsl.component.experimental.decorators import component
+from tfx.types import standard_artifacts
+
+from components import reporting, user_code
+from components.digest import tree_digest
+from components.examples import split_files
+from components.trainer.datasets import Feature
+from components.trainer.export import export_edge, export_serving
+from components.trainer.fit import fit
+from pipeline.config.model import TrainConfig
+
+
+@component
+def Trainer(
+    transformed_examples: InputArtifact[standard_artifacts.Examples],
+    transform_graph: InputArtifact[standard_artifacts.TransformGraph],
+    model: OutputArtifact[standard_artifacts.Model],
+    config: Parameter[str],
+    label: Parameter[str],
+    problem: Parameter[str],
+    task_dir: Parameter[str],
+):
+    """Train the task's model and export it for serving and for the edge."""
+    import tensorflow_transform as tft
+
+    output = tft.TFTransformOutput(transform_graph.uri)
+    features = {
+        name: Feature(tuple(spec.shape), spec.dtype.name) for name, spec in output.transformed_feature_spec().items()
+    }
+    assets = os.path.join(output.transform_savedmodel_dir, "assets")
+    vocabularies = {name: output.vocabulary_size_by_name(name) for name in _names(assets)}
+    build_model = user_code.load(task_dir, "model.py", "build_model")
+    trained = fit(
+        build_model,
+        os.path.join(task_dir, "model.py"),
+        features,
+        label,
+        vocabularies,
+        2 if problem == "binary" else _classes(transformed_examples.uri, label),
+        split_files(transformed_examples.uri, "train"),
+        split_files(transformed_examples.uri, "eval"),
+        TrainConfig(**json.loads(config)),
+    )
+    reporting.progress(1.0, "exporting")
+    serving = os.path.join(model.uri, "Format-Serving")
+    export_serving(trained.model, transform_graph.uri, label, serving)
+    export_edge(trained.model, os.path.join(model.uri, "Format-Edge"))
+    model.set_string_custom_property("digest", tree_digest(serving))
+    reporting.report(
+        {
+            "history": trained.history,
+            "steps": trained.steps,
+            "parameters": int(trained.model.count_params()),
+            "examples_per_s": round(trained.examples_per_s),
+        }
+    )
+
+
+def _names(folder: str) -> list[str]:
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def _classes(uri: str, label: str) -> int:
+    from components.examples import read_dense
+
+    return int(read_dense(uri, "train", [label])[label].max()) + 1

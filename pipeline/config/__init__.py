@@ -1,0 +1,1 @@
+"""Typed, layered, strict configuration: defaults, then task.yaml, then `--set key=value`."""

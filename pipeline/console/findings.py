@@ -1,0 +1,272 @@
+"""What a run came to, read from its run record: checks, slices, quantized models, blessing. Console and report draw the same rows.
+
+Everything here takes records of failed and partial runs: what is not there is None or an empty list.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+
+from pipeline.console import figures
+
+OVERALL = "overall"
+LOWER_IS_BETTER = {"log_loss"}
+DONE = ("ran", "cached")
+MAX_FAILURES = 8  # of a hundred slices that fail, the first few tell the story
+
+
+@dataclass(frozen=True)
+class Check:
+    """One threshold and what it was held against; `kind` is `value`, or `change` against the baseline."""
+
+    metric: str
+    slice: str
+    value: float | None
+    limits: dict
+    kind: str
+    passed: bool
+    note: str = ""
+
+    def figure(self) -> str:
+        """Return `auc 0.668`, or `auc +0.004` for a change."""
+        return f"{self.metric} {figures.signed(self.value) if self.kind == 'change' else figures.metric(self.metric, self.value)}"
+
+    def text(self) -> str:
+        """Return `auc 0.668 (>= 0.630 ok)`, or `auc +0.004 (>= 0 ok)` for a change."""
+        return f"{self.figure()} ({self.verdict()})"
+
+    def verdict(self) -> str:
+        """Return `>= 0.630 ok`, with the note of a check whose figure alone does not say why."""
+        return figures.joined([f"{figures.bound(self.limits)} {'ok' if self.passed else 'FAILED'}", self.note], ", ")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Metrics of one slice. Not gated: shown, but not judged, and `note` says why."""
+
+    name: str
+    examples: float | None
+    metrics: dict
+    baseline: dict = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    note: str = ""
+
+    @property
+    def gated(self) -> bool:
+        """Say whether a threshold was held against this slice."""
+        return bool(self.checks)
+
+    @property
+    def passed(self) -> bool:
+        """Say whether no check of the slice failed."""
+        return all(check.passed for check in self.checks)
+
+
+@dataclass(frozen=True)
+class EdgeModel:
+    """One TFLite model: size from the Quantizer, quality and latency from the EdgeEvaluator."""
+
+    scheme: str
+    size_bytes: float | None
+    size_ratio: float | None
+    latency_us: float | None
+    latency_ratio: float | None
+    metric: str
+    value: float | None
+    delta: dict
+    agreement: float | None
+    gated: bool
+    passed: bool | None
+    reasons: tuple[str, ...]
+
+    def delta_text(self) -> str:
+        """Return `-0.001 [-0.003, +0.001]`: the change against the float model and its interval."""
+        if self.delta.get("value") is None:
+            return ""
+        low, high = self.delta.get("low"), self.delta.get("high")
+        interval = f" [{figures.signed(low)}, {figures.signed(high)}]" if low is not None and high is not None else ""
+        return figures.signed(self.delta["value"]) + interval
+
+    def verdict(self) -> str:
+        """Return PASSED or FAILED for a gated model, `over` for one that is only reported and lost too much, otherwise nothing."""
+        if self.passed is None or self.scheme == "float32":
+            return ""
+        if self.gated:
+            return "PASSED" if self.passed else "FAILED"
+        return "" if self.passed else "over"
+
+
+def node(run: dict, node_id: str) -> dict:
+    """Return the record of a node, empty if the run has none."""
+    return next((found for found in run.get("nodes") or [] if found.get("id") == node_id), {})
+
+
+def summary(run: dict, node_id: str) -> dict:
+    """Return the summary of a node, empty if it has not reported."""
+    return node(run, node_id).get("summary") or {}
+
+
+def section(run: dict, name: str) -> dict:
+    """Return one section of the run's configuration, empty if it is not recorded."""
+    return (run.get("config") or {}).get(name) or {}
+
+
+def flatten(config: dict, prefix: str = "") -> list[tuple[str, object]]:
+    """Return the configuration as dotted keys and leaves, in its own order."""
+    rows = []
+    for key, item in config.items():
+        name = f"{prefix}{key}"
+        rows += flatten(item, f"{name}.") if isinstance(item, dict) and item else [(name, item)]
+    return rows
+
+
+def goodness(metric: str, value: float | None) -> float:
+    """Return a key that grows with quality, whichever way the metric runs; absent and NaN values are the worst."""
+    if not figures.is_number(value) or math.isnan(value):
+        return -math.inf
+    if metric == "calibration":  # mean prediction over mean label: one is right
+        return -abs(value - 1)
+    return -value if metric in LOWER_IS_BETTER else value
+
+
+def checks(evaluation: dict) -> list[Check]:
+    """Return the checks of an Evaluator summary."""
+    return [
+        Check(
+            row.get("metric", ""), row.get("slice") or OVERALL, row.get("value"), row.get("bound") or {}, row.get("kind", "value"), bool(row.get("passed")),
+            row.get("note") or "",
+        )  # fmt: skip
+        for row in evaluation.get("checks") or []
+    ]
+
+
+def main_metric(evaluation: dict) -> str:
+    """Return the metric to sort and to head-line by: the first with a threshold, otherwise the first reported."""
+    judged = [check.metric for check in checks(evaluation) if check.slice == OVERALL]
+    reported = [name for name in (evaluation.get("metrics") or {}).get(OVERALL) or {} if name != "example_count"]
+    return next(iter([*judged, *reported]), "")
+
+
+def slices(run: dict) -> list[Slice]:
+    """Return every slice with its checks, the overall one first, then the worst first by the main metric."""
+    evaluation = summary(run, "Evaluator")
+    all_checks, metric = checks(evaluation), main_metric(evaluation)
+    smallest = section(run, "evaluate").get("min_slice_examples")
+    baseline = evaluation.get("baseline_metrics") or {}
+    found = []
+    for name, metrics in (evaluation.get("metrics") or {}).items():
+        own = tuple(check for check in all_checks if check.slice == name)
+        examples = metrics.get("example_count")
+        small = name != OVERALL and smallest and examples is not None and examples < smallest
+        note = "" if own else f"under {smallest:,} rows" if small else "no threshold"
+        shown = {key: value for key, value in metrics.items() if key != "example_count"}
+        found.append(Slice(name, examples, shown, baseline.get(name) or {}, own, note))
+    return sorted(found, key=lambda row: (row.name != OVERALL, goodness(metric, row.metrics.get(metric)), row.name))
+
+
+def worst_slices(run: dict, limit: int = 3) -> list[Slice]:
+    """Return the slices to read first: those that failed, the worst that are judged, and the worst that is not."""
+    rows = [row for row in slices(run) if row.name != OVERALL]
+    gated = sorted((row for row in rows if row.gated), key=lambda row: row.passed)  # stable: stays worst first
+    chosen = [*gated[:limit], *[row for row in rows if not row.gated][:1]]
+    return [row for row in rows if row in chosen]
+
+
+def edge_models(run: dict) -> list[EdgeModel]:
+    """Return the TFLite models of a run, float32 first."""
+    metric = section(run, "edge_evaluate").get("metric", "")
+    made = {row["scheme"]: row for row in summary(run, "Quantizer").get("models") or [] if "scheme" in row}
+    tried = {row["scheme"]: row for row in summary(run, "EdgeEvaluator").get("models") or [] if "scheme" in row}
+    found = []
+    for scheme in dict.fromkeys([*made, *tried]):
+        row = {**made.get(scheme, {}), **tried.get(scheme, {})}
+        overall = (row.get("metrics") or {}).get(OVERALL) or {}
+        found.append(
+            EdgeModel(
+                scheme, row.get("size_bytes"), row.get("size_ratio"), row.get("latency_us"), row.get("latency_ratio"), metric, overall.get(metric),
+                row.get("delta") or {}, row.get("agreement"), bool(row.get("gated")), row.get("passed"), tuple(row.get("reasons") or ()),
+            )
+        )  # fmt: skip
+    return sorted(found, key=lambda model: model.scheme != "float32")
+
+
+def baseline_name(evaluation: dict) -> str:
+    """Return how to call the model that the candidate was compared with: `version 6`."""
+    baseline = evaluation.get("baseline") or {}
+    version = baseline.get("version")
+    return f"version {version}" if version is not None else "the latest blessed model"
+
+
+def blessing(run: dict) -> tuple[bool | None, str, list[str]]:
+    """Return whether the model is blessed (None: never judged), why in a few words, and the checks that failed, at most eight."""
+    evaluation = summary(run, "Evaluator")
+    if "blessed" not in evaluation:
+        return None, "the model was not evaluated", []
+    done = checks(evaluation)
+    failed = [_failure(check, baseline_name(evaluation)) for check in done if not check.passed]
+    if failed:
+        why = f"{len(failed)} of {figures.counted(len(done), 'check')} failed"
+    else:
+        why = "no threshold is set" if not done else "its only check passed" if len(done) == 1 else f"all {len(done)} checks passed"
+    more = [f"and {len(failed) - MAX_FAILURES} more"] if len(failed) > MAX_FAILURES else []
+    return bool(evaluation["blessed"]), why, failed[:MAX_FAILURES] + more
+
+
+def _failure(check: Check, baseline: str) -> str:
+    """Return `carrier=OO auc 0.571 (>= 0.600)`, or `auc -0.053 against version 6 (>= 0)`."""
+    where = "" if check.slice == OVERALL else f"{check.slice} "
+    return f"{where}{check.figure()}{f' against {baseline}' if check.kind == 'change' else ''} ({figures.joined([figures.bound(check.limits), check.note], ', ')})"
+
+
+def pushed(run: dict) -> str:
+    """Return what the Pusher did, in words; empty if it has not run."""
+    found = summary(run, "Pusher")
+    if not found:
+        return ""
+    if found.get("pushed"):
+        return f"version {found.get('version')}  {found.get('path', '')}"
+    if found.get("version") is not None:
+        return f"nothing new: version {found['version']} has the same bytes  {found.get('path', '')}"
+    return "nothing was pushed"
+
+
+def tally(run: dict) -> str:
+    """Return `9 of 11 nodes ran, 2 cached`."""
+    statuses = [found.get("status") for found in run.get("nodes") or []]
+    words = {"cached": "cached", "failed": "failed", "stopped": "stopped", "skipped": "not run", "pending": "not run"}
+    rest = Counter(words[status] for status in statuses if status in words)
+    return figures.joined([f"{statuses.count('ran')} of {figures.counted(len(statuses), 'node')} ran", *(f"{number} {word}" for word, number in rest.items())], ", ")
+
+
+def took(run: dict) -> float | None:
+    """Return the wall time of a run in seconds, None while it runs or where the record does not say."""
+    from datetime import datetime
+
+    try:
+        return (datetime.fromisoformat(run["ended"]) - datetime.fromisoformat(run["started"])).total_seconds()
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def split_text(run: dict) -> str:
+    """Return `split by time: train Jan-Oct, eval Nov-Dec`, as far as the record says."""
+    split = run.get("split") or {}
+    if not split.get("by"):
+        return ""
+    if split.get("train") and split.get("eval"):
+        how = f"train {split['train']}, eval {split['eval']}"
+    elif split["by"] == "time":
+        how = f"eval from {split.get('eval_from', '?')} of {split.get('column', '?')}"
+    else:
+        how = f"{figures.percent(split['eval_fraction'], 0)} in eval" if "eval_fraction" in split else ""
+    return figures.joined([f"split by {split['by']}", how], ": ")
+
+
+def stack_text(run: dict) -> str:
+    """Return `stack current (glibc 2.41, Python 3.13, TFX 1.21, TF 2.21)`, as far as the record says."""
+    stack = run.get("stack") or {}
+    labels = {"glibc": "glibc", "python": "Python", "tfx": "TFX", "tensorflow": "TF"}
+    versions = ", ".join(f"{label} {stack[key]}" for key, label in labels.items() if stack.get(key))
+    return figures.joined([f"stack {stack['name']}" if stack.get("name") else "", f"({versions})" if versions else ""], " ")

