@@ -14,7 +14,7 @@ setup(
     description="From a table or a folder of images to a served, quantized, evaluated TensorFlow model, in one command",
     license="Apache-2.0",
     python_requires=">=3.11,<3.14",
-    # no install_requires: requirements/<stack>.lock is the one list of dependencies, and ranges here would argue with it
+    # no install_requires: requirements/<stack>.lock is the one list of dependencies, ranges here would argue with it
     packages=find_namespace_packages(include=["pipeline", "pipeline.*", "components", "components.*"]),
     package_dir={"": "."},  # makes the editable install a plain path entry: no import hook, so a faster start
     package_data={"pipeline": ["tasks/**/*.yaml", "config/*.yaml", "report/templates/*", "report/templates/**/*"]},

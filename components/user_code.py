@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib.util
 import os
@@ -20,13 +21,24 @@ def load(task_dir: str, file: str, function: str) -> Callable:
         HeadraceError: HR-TASK-001 when the file or function is missing, HR-TASK-002 when the file raises.
     """
     path = os.path.join(task_dir, file)
-    if not os.path.isfile(path):
-        raise HeadraceError("HR-TASK-001", f"{path} is missing", expected=f"a file that defines {function}()")
+    check_defines(path, function)
     with own_line(path):
         module = _module(path)
-    if not hasattr(module, function):
-        raise HeadraceError("HR-TASK-001", f"{path} does not define {function}()", expected=f"def {function}(...)")
     return getattr(module, function)
+
+
+def check_defines(path: str, function: str) -> None:
+    """Check without running it that a file can be parsed and defines a function.
+
+    Raises:
+        HeadraceError: HR-TASK-001, HR-TASK-002.
+    """
+    if not os.path.isfile(path):
+        raise HeadraceError("HR-TASK-001", f"{path} is missing", expected=f"a file that defines {function}()")
+    with own_line(path), open(path, "rb") as file:
+        tree = ast.parse(file.read(), path)
+    if not any(isinstance(node, ast.FunctionDef) and node.name == function for node in tree.body):
+        raise HeadraceError("HR-TASK-001", f"{path} does not define {function}()", expected=f"def {function}(...)")
 
 
 def _module(path: str) -> ModuleType:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 
 from pipeline.stack import stack
+
+FREE_BYTES = 2 << 30
 
 # program -> what it is for, how to get it
 PROGRAMS = {
@@ -19,20 +20,30 @@ PROGRAMS = {
 }
 
 
-def examine() -> dict:
-    """Return what was found: {"stack", "cpus", "memory_bytes", "accelerators", "programs", "checks"}."""
+def examine() -> list[dict]:
+    """Return what was found: [{"name", "state": "ok|missing|wrong|optional", "found", "fix"}]."""
     found = stack()
-    return {
-        "stack": {**found, "executable": sys.executable},
-        "cpus": len(os.sched_getaffinity(0)),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "accelerators": accelerators(),
-        "programs": [
-            {"name": name, "path": shutil.which(name), "purpose": purpose, "get": get}
-            for name, (purpose, get) in PROGRAMS.items()
-        ],
-        "checks": _checks(found),
-    }
+    free = shutil.disk_usage(".").free
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    devices = accelerators()
+    rows = [
+        _row("stack", True, f"{found['name']} (glibc {found['glibc']}, Python {found['python']})"),
+        _row("TFX", found["tfx"] != "missing", found["tfx"], "make setup"),
+        _row("TensorFlow", found["tensorflow"] != "missing", found["tensorflow"], "make setup"),
+        _row("processors", True, f"{len(os.sched_getaffinity(0))} CPUs, {memory / 2**30:.0f} GiB of memory"),
+        _row("accelerators", True, ", ".join(devices) or "none: training runs on the CPUs"),
+        _row("disk", free > FREE_BYTES, f"{free / 2**30:.1f} GiB free here", "free some space: a run of flights takes 0.5 GiB"),
+        _row("folder", os.access(".", os.W_OK), os.getcwd(), "change to a folder that you may write to"),
+    ]
+    for name, (purpose, get) in PROGRAMS.items():
+        path = shutil.which(name)
+        state = "ok" if path else "optional"
+        rows.append({"name": name, "state": state, "found": path or purpose, "fix": "" if path else get})
+    return rows
+
+
+def _row(name: str, good: bool, found: str, fix: str = "") -> dict:
+    return {"name": name, "state": "ok" if good else "wrong", "found": found, "fix": "" if good else fix}
 
 
 def accelerators() -> list[str]:
@@ -43,13 +54,3 @@ def accelerators() -> list[str]:
         found += [line.strip() for line in listed.stdout.splitlines() if line.strip()]
     found += [f"TPU {path}" for path in ("/dev/accel0", "/dev/vfio/0") if os.path.exists(path)]
     return found
-
-
-def _checks(found: dict[str, str]) -> list[dict]:
-    free = shutil.disk_usage(".").free
-    return [
-        {"name": "TensorFlow", "ok": found["tensorflow"] != "missing", "detail": found["tensorflow"]},
-        {"name": "TFX", "ok": found["tfx"] != "missing", "detail": found["tfx"]},
-        {"name": "disk", "ok": free > 2 << 30, "detail": f"{free / 2**30:.1f} GiB free here; a run of flights takes 0.5 GiB"},
-        {"name": "writable", "ok": os.access(".", os.W_OK), "detail": os.getcwd()},
-    ]

@@ -20,7 +20,10 @@ def prepare() -> None:
     os.environ["TF_USE_LEGACY_KERAS"] = "1"
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
-    for name in ("tensorflow", "absl", "root", "apache_beam"):
-        logging.getLogger(name if name != "root" else None).setLevel(logging.ERROR)
+    from absl import logging as absl_logging  # absl sets its own level when it is imported
+
+    absl_logging.set_verbosity(absl_logging.ERROR)
+    for name in ("tensorflow", "apache_beam", None):
+        logging.getLogger(name).setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"google\..*")

@@ -112,7 +112,7 @@ CODES = {
     "HR-PREDICT-004": Code(DATA, "value of the wrong type", "Numbers are not quoted in JSON, whole numbers have no fraction, text is quoted, bytes are `{\"b64\": \"...\"}`."),
     "HR-PREDICT-005": Code(DATA, "image cannot be read", "The feature `image` is the path of a PNG or JPEG file, relative to the current folder."),
     "HR-PREDICT-006": Code(USER, "file of rows cannot be read", "The path of `--file` names nothing, or nothing that may be read."),
-    "HR-PREDICT-007": Code(USER, "model takes no raw features", "Predictions on rows need the signatures `raw` and `serving_default`, which every model of headrace has."),
+    "HR-PREDICT-007": Code(USER, "model takes no raw features", "Predictions on rows need the signature `raw`, which every model of headrace has."),
     "HR-PREDICT-008": Code(DATA, "row refused by the model", "The preprocessing inside the model failed on a value, or on a column that may not be missing."),
     # trying the model and pushing it
     "HR-INFRA-001": Code(DATA, "the model fails in a fresh process", "A process that sees nothing but the exported model could not load it or call it: usually a file outside the export is missing there."),
@@ -129,6 +129,8 @@ CODES = {
     "HR-EVAL-004": Code(DATA, "the model cannot be evaluated", "Its `serving_default` signature is missing or fails on the eval examples."),
     "HR-EVAL-005": Code(DATA, "labels and predictions do not fit together", "The transformed examples and the raw ones have different numbers of rows, or a label is a class that the model does not know."),
     "HR-EVAL-006": Code(USER, "a slice column cannot be used", "It has no values in the eval examples, or so many that no one could read the result."),
+    # report
+    "HR-REPORT-001": Code(USER, "run record cannot be read", "The folder has no run.json that `headrace run` wrote, or the file is damaged. `headrace runs` lists the runs."),
     # quantization and the edge
     "HR-EDGE-001": Code(DATA, "a quantized model loses too much", "A TFLite model of `edge_evaluate.gate` broke `max_drop`, `max_slice_drop` or `max_size_ratio` against the float model."),
     "HR-EDGE-002": Code(SYSTEM, "conversion to TFLite failed", "TensorFlow's converter refused the edge model or its process died; it runs on its own so that this never ends the run."),

@@ -10,12 +10,12 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from pipeline.config.model import TaskConfig
+from pipeline.config.paths import artifacts_dir, metadata_path, serving_dir
 
 if TYPE_CHECKING:
     from tfx.orchestration.pipeline import Pipeline
@@ -119,7 +119,7 @@ def build(config: TaskConfig, task_dir: str, input_digest: str = "") -> Pipeline
         model_blessing=evaluator.outputs["blessing"],
         infra_blessing=infra_validator.outputs["blessing"],
         edge_evaluation=edge_evaluator.outputs["edge_evaluation"],
-        config=_json(config.push),
+        config=json.dumps({"base_dir": serving_dir(config)}),
     ).with_id("Pusher")
 
     return Pipeline(
@@ -142,16 +142,6 @@ def build(config: TaskConfig, task_dir: str, input_digest: str = "") -> Pipeline
         enable_cache=False,  # the content key decides; TFX's key sees neither code nor what a file holds
         metadata_connection_config=metadata.sqlite_metadata_connection_config(metadata_path(config)),
     )
-
-
-def artifacts_dir(config: TaskConfig) -> str:
-    """Return the folder of a task's artifacts."""
-    return os.path.join(os.path.abspath(config.root), config.name, "artifacts")
-
-
-def metadata_path(config: TaskConfig) -> str:
-    """Return the file of a task's ML Metadata store."""
-    return os.path.join(os.path.abspath(config.root), config.name, "metadata.sqlite")
 
 
 def _values(section: BaseModel) -> dict:

@@ -22,12 +22,14 @@ def infer(task: LoadedTask) -> schema_pb2.Schema:
         HeadraceError: whatever is wrong with the data, as ExampleGen says it.
     """
     from components import schemas
-    from components.ingest.generate import generate_examples
+    from components.ingest.generate import IngestConfig, generate_examples
     from components.validate import statistics
 
     config = task.config
     with tempfile.TemporaryDirectory() as folder:
-        generate_examples(config.data, config.split, config.label, config.problem, folder)
+        generate_examples(
+            IngestConfig(data=config.data, split=config.split, label=config.label, problem=config.problem), folder
+        )
         return schemas.infer(statistics.compute(folder, "train", None, config.beam))
 
 
@@ -74,18 +76,18 @@ def approve(task: LoadedTask, add: Sequence[str], features: Sequence[str], drop:
     return schemas.differences(before, after)
 
 
-def save(schema: schema_pb2.Schema, path: str, force: bool) -> None:
-    """Write an inferred schema.
-
-    Raises:
-        HeadraceError: HR-DATA-213 when there is one already.
-    """
-    from components import schemas
-
+def refuse_existing(path: str, force: bool) -> None:
+    """Raise HR-DATA-213 when there is a schema already, unless `force`."""
     if os.path.exists(path) and not force:
         raise HeadraceError(
             "HR-DATA-213",
             f"{path} exists",
             fix=["headrace schema diff TASK   shows what the data suggests", "--force replaces it"],
         )
+
+
+def save(schema: schema_pb2.Schema, path: str) -> None:
+    """Write an inferred schema."""
+    from components import schemas
+
     schemas.write_schema(schema, path)

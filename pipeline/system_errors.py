@@ -44,7 +44,9 @@ def errno_of(exc: BaseException) -> int | None:
     if isinstance(number, int):
         return number
     text = str(exc).lower()
-    return next((number for words, number in ERRNO_OF_TEXT.items() if re.search(rf"\b{re.escape(words)}\b", text)), None)
+    return next(
+        (number for words, number in ERRNO_OF_TEXT.items() if re.search(rf"\b{re.escape(words)}\b", text)), None
+    )
 
 
 @contextlib.contextmanager
@@ -74,7 +76,11 @@ def _nearest_folder(path: str) -> str:
 
 def _disk_full(path: str) -> tuple[str, str, list[str]]:
     folder = _nearest_folder(path)
-    return f"disk full while writing {path}", "free space", [f"df -h {folder}", "headrace clean", "then repeat the command"]
+    return (
+        f"disk full while writing {path}",
+        "free space",
+        [f"df -h {folder}", "headrace clean", "then repeat the command"],
+    )
 
 
 def _no_permission(path: str) -> tuple[str, str, list[str]]:

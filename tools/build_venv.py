@@ -1,6 +1,7 @@
 """Builds .venv from the lock of the stack that fits this machine.
 
-Idempotent; an interrupted build is redone, never used. Standard library only, Python 3.9 or newer: `tools/setup` runs it before there is a virtual environment.
+Idempotent; an interrupted build is redone, never used. Standard library only, Python 3.9 or newer: `tools/setup` runs
+it before there is a virtual environment.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def main() -> int:
 
 
 def wait_for_turn(lock) -> None:
-    """Hold `lock` for this process: two set-ups at once would build over each other."""
+    """Hold `lock` for this process and its children: an installer that outlives a killed set-up still writes."""
+    os.set_inheritable(lock.fileno(), True)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -166,16 +168,15 @@ def index_settings(pip: Path) -> dict:
 def run(label: str, what: str, command: list, environ) -> None:
     """Run `command`, show its latest line while it works, and its last lines when it fails."""
     started = time.monotonic()
-    process = subprocess.Popen(
-        [str(part) for part in command],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ, cwd=ROOT,
-    )  # fmt: skip
-    try:
-        lines = follow(process, label, what, started)
-    except BaseException:
-        process.kill()
-        raise
-    if process.wait():
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    command = [str(part) for part in command]
+    with subprocess.Popen(command, env=environ, cwd=ROOT, close_fds=False, **streams) as process:
+        try:
+            lines = follow(process, label, what, started)
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
         raise HeadraceError(
             "HR-SETUP-004",
             f"{label}: {what}: the installer stopped",

@@ -1,0 +1,1 @@
+"""InfraValidator: a fresh process loads the exported model and answers real requests."""

@@ -1,0 +1,1 @@
+"""Pusher: a blessed model becomes the next numbered version, whole or not at all."""

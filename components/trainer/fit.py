@@ -127,20 +127,21 @@ def _progress(epochs: int, per_epoch: int, batch_size: int):
 
         def __init__(self):
             super().__init__()
-            self.epoch = 0
-            self.begun = time.monotonic()
-            self.told = 0.0
+            self.epoch = self.first = 0
+            self.begun = self.told = 0.0
 
         def on_epoch_begin(self, epoch, logs=None):
             self.epoch = epoch
 
         def on_train_batch_end(self, batch, logs=None):
             now = time.monotonic()
-            if now - self.told < REPORT_EVERY_S:
+            done = self.epoch * per_epoch + batch + 1
+            if not self.begun:  # the first step traces and compiles: it says nothing about speed
+                self.begun, self.first = now, done
+            if now - self.told < REPORT_EVERY_S or done == self.first:
                 return
             self.told = now
-            done = self.epoch * per_epoch + batch + 1
-            rate = done * batch_size / (now - self.begun)
+            rate = (done - self.first) * batch_size / (now - self.begun)
             left = (epochs * per_epoch - done) * batch_size / rate
             loss = f"loss {logs['loss']:.4f}  " if logs and "loss" in logs else ""
             note = f"epoch {self.epoch + 1}/{epochs}  {loss}{rate / 1000:.1f}k ex/s  {left:.0f} s left"

@@ -151,12 +151,12 @@ def signed(value: float | None) -> str:
 
 
 def general(value: float | None) -> str:
-    """Return any number in four significant digits: `3.142`, `1,040`, `2.1e+09`."""
+    """Return any number in four significant digits: `3.142`, `2013`, `31,204`, `2.147e+09`."""
     if not _finite(value):
         return _odd(value)
-    if value == int(value) and abs(value) < 1e7:
-        return f"{int(value):,}"
-    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
+    if abs(value) >= 1e7:
+        return f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 9999.5 else f"{value:.4g}"
 
 
 def bound(limits: dict | None) -> str:

@@ -6,7 +6,7 @@ Everything here takes records of failed and partial runs: what is not there is N
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from pipeline.console import figures
@@ -152,12 +152,14 @@ def main_metric(evaluation: dict) -> str:
 def slices(run: dict) -> list[Slice]:
     """Return every slice with its checks, the overall one first, then the worst first by the main metric."""
     evaluation = summary(run, "Evaluator")
-    all_checks, metric = checks(evaluation), main_metric(evaluation)
+    by_slice, metric = defaultdict(list), main_metric(evaluation)
+    for check in checks(evaluation):
+        by_slice[check.slice].append(check)
     smallest = section(run, "evaluate").get("min_slice_examples")
     baseline = evaluation.get("baseline_metrics") or {}
     found = []
     for name, metrics in (evaluation.get("metrics") or {}).items():
-        own = tuple(check for check in all_checks if check.slice == name)
+        own = tuple(by_slice[name])
         examples = metrics.get("example_count")
         small = name != OVERALL and smallest and examples is not None and examples < smallest
         note = "" if own else f"under {smallest:,} rows" if small else "no threshold"
@@ -170,8 +172,8 @@ def worst_slices(run: dict, limit: int = 3) -> list[Slice]:
     """Return the slices to read first: those that failed, the worst that are judged, and the worst that is not."""
     rows = [row for row in slices(run) if row.name != OVERALL]
     gated = sorted((row for row in rows if row.gated), key=lambda row: row.passed)  # stable: stays worst first
-    chosen = [*gated[:limit], *[row for row in rows if not row.gated][:1]]
-    return [row for row in rows if row in chosen]
+    chosen = {row.name for row in [*gated[:limit], *[row for row in rows if not row.gated][:1]]}
+    return [row for row in rows if row.name in chosen]
 
 
 def edge_models(run: dict) -> list[EdgeModel]:
@@ -235,7 +237,7 @@ def pushed(run: dict) -> str:
 def tally(run: dict) -> str:
     """Return `9 of 11 nodes ran, 2 cached`."""
     statuses = [found.get("status") for found in run.get("nodes") or []]
-    words = {"cached": "cached", "failed": "failed", "stopped": "stopped", "skipped": "not run", "pending": "not run"}
+    words = {"cached": "cached", "failed": "failed", "stopped": "stopped", "skipped": "not run", "pending": "pending"}
     rest = Counter(words[status] for status in statuses if status in words)
     return figures.joined([f"{statuses.count('ran')} of {figures.counted(len(statuses), 'node')} ran", *(f"{number} {word}" for word, number in rest.items())], ", ")
 

@@ -123,7 +123,9 @@ def _failed(archive: Archive, path: Path, failure: dict) -> HeadraceError:
         fix = ["python3 -m pip config list  shows the index that is asked", by_hand]
         return HeadraceError("HR-DATA-105", what, seen or ["no file of this package"], archive.filename, fix)
     what = f"pip could not be used to download {archive.filename}"
-    return HeadraceError("HR-DATA-104", what, seen, "pip 22.3 or newer", ["python3 -m venv --clear .tools/venv", by_hand])
+    return HeadraceError(
+        "HR-DATA-104", what, seen, "pip 22.3 or newer", ["python3 -m venv --clear .tools/venv", by_hand]
+    )
 
 
 def _check(archive: Archive, partial: Path) -> None:

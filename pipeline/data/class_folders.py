@@ -52,7 +52,9 @@ def encode_png(pixels: np.ndarray) -> bytes:
     lines = np.zeros((height, width + 1), np.uint8)  # a filter type of 0 before each line
     lines[:, 1:] = pixels
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)) + _chunk(b"IEND", b"")
+    return (
+        SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)) + _chunk(b"IEND", b"")
+    )
 
 
 def _chunk(kind: bytes, body: bytes) -> bytes:

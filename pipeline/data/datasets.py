@@ -38,7 +38,9 @@ class DataResult:
     note: str
 
 
-def fetch(name: str, dest_root: str | os.PathLike = "data", progress: Progress = lambda fraction, note: None) -> DataResult:
+def fetch(
+    name: str, dest_root: str | os.PathLike = "data", progress: Progress = lambda fraction, note: None
+) -> DataResult:
     """Write the data set below `dest_root/<name>`; return at once when it is there.
 
     Raises: HR-DATA-101 to HR-DATA-107, HR-SYS-00x.

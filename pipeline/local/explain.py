@@ -11,69 +11,50 @@ def explain(store: Store, node_id: str, run_id: str | None = None) -> dict:
     """Return the comparison of a node's key parts with those of the run before.
 
     Returns:
-        {"node", "run_id", "status", "compared_with", "sentence", "rows": [{"part", "state", "detail"}]}; `state` is
-        `same`, `CHANGED` or `new`.
+        {"node", "run_id", "status", "since": id of the run compared with or None, "reason": words where no part
+        changed, "parts": [{"name", "changed", "detail"}]}.
     """
-    runs = store.runs()
-    run = store.run(run_id)
+    run = store.run(run_id) if run_id else _latest_that_reached(store, node_id)
     entry = _entry(run, node_id)
-    earlier = [r for r in runs if r["run_id"] < run["run_id"] and _entry(r, node_id)["parts"]]
+    earlier = [r for r in store.runs() if r["run_id"] < run["run_id"] and _entry(r, node_id)["parts"]]
     before = _entry(earlier[-1], node_id)["parts"] if earlier else None
-    rows = _rows(node_id, entry["parts"], before, run)
-    changed = [row for row in rows if row["state"] == "CHANGED"]
-    since = earlier[-1]["run_id"] if earlier else None
+    asked = any(option in run["command"] for option in ("--fresh", "--from"))
     return {
         "node": node_id,
         "run_id": run["run_id"],
         "status": entry["status"],
-        "compared_with": since,
-        "sentence": _sentence(node_id, entry, len(changed), len(rows), since, run),
-        "rows": rows,
+        "since": earlier[-1]["run_id"] if earlier else None,
+        "reason": f"asked for by `{run['command']}`" if asked else "",
+        "parts": _parts(node_id, entry["parts"], before, run) if entry["parts"] else [],
     }
 
 
-def _sentence(node_id: str, entry: dict, changed: int, total: int, since: str | None, run: dict) -> str:
-    if entry["status"] in ("pending", "skipped"):
-        return f"{node_id} was not reached in run {run['run_id']}"
-    if entry["status"] == "cached":
-        return f"{node_id} was taken from its record: outputs for the same {total} parts were made before"
-    if since is None:
-        return f"{node_id} ran because no earlier run had it"
-    if changed:
-        return f"{node_id} ran because {changed} of its {total} parts changed since run {since}"
-    if "--fresh" in run["command"] or "--from" in run["command"]:
-        return f"{node_id} ran because the command asked for it: {run['command']}"
-    return f"{node_id} ran although nothing changed since run {since}: its outputs were missing or never finished"
+def _latest_that_reached(store: Store, node_id: str) -> dict:
+    reached = [run for run in store.runs() if _entry(run, node_id)["parts"]]
+    return reached[-1] if reached else store.run()
 
 
-def _rows(node_id: str, parts: dict, before: dict | None, run: dict) -> list[dict]:
-    if not parts:
-        return []
+def _parts(node_id: str, parts: dict, before: dict | None, run: dict) -> list[dict]:
     node = BY_ID[node_id]
-    rows = [_row("code", parts, before, node.module)]
+
+    def part(name: str, detail: str) -> dict:
+        return {"name": name, "changed": before is not None and before[name] != parts[name], "detail": detail}
+
+    rows = [part("code", node.module)]
     if node.task_files:
-        rows.append(_row("task", parts, before, ", ".join(node.task_files)))
-    rows.append({**_row("config", parts, before, ""), "detail": _config_detail(parts, before, run)})
+        rows.append(part("task", ", ".join(node.task_files)))
+    rows.append(part("config", _config_detail(parts, before, run)))
     for name, digest in parts["inputs"].items():
-        old = before["inputs"].get(name) if before else None
+        old = before["inputs"].get(name, "none") if before else digest
         source = ".".join(node.inputs[name]) if name in node.inputs else _source(name, run)
-        shown = f"{source}  digest {digest[:6]}" if old in (None, digest) else f"{source}  digest {old[:6]} -> {digest[:6]}"
-        rows.append({"part": name, "state": _state(digest, old), "detail": shown})
-    versions = "  ".join(f"{name} {version}" for name, version in parts["stack"].items())
-    rows.append(_row("stack", parts, before, versions))
+        shown = digest[:6] if old == digest else f"{old[:6]} -> {digest[:6]}"
+        rows.append({"name": name, "changed": old != digest, "detail": f"{source}  digest {shown}"})
+    rows.append(part("stack", "  ".join(f"{name} {version}" for name, version in parts["stack"].items())))
     return rows
 
 
 def _source(name: str, run: dict) -> str:
     return {"data": run["config"]["data"]["path"], "file": run["config"]["schema_path"], "baseline": "latest blessed model"}[name]
-
-
-def _row(part: str, parts: dict, before: dict | None, detail: str) -> dict:
-    return {"part": part, "state": _state(parts[part], before[part] if before else None), "detail": detail}
-
-
-def _state(new, old) -> str:
-    return "new" if old is None else "same" if new == old else "CHANGED"
 
 
 def _config_detail(parts: dict, before: dict | None, run: dict) -> str:

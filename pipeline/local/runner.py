@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from components.digest import file_digest
 from components.reporting import Listener
@@ -117,6 +118,11 @@ def run(request: Request, view: RunView, on_wait: Callable[[str], None] = lambda
         current.record["ended"] = _now()
         current.save()
     return current.record
+
+
+def run_dir(config: TaskConfig, run_id: str) -> Path:
+    """Return the folder of one run."""
+    return Store(config.root, config.name).dir / run_id
 
 
 def _do(run: Run, node: Node) -> None:

@@ -51,12 +51,11 @@ def graph(nodes: Sequence[dict], text_width: float = 190) -> Graph:
     links = [(rows[up], i) for i, node in enumerate(nodes) for up in node.get("upstream") or [] if rows.get(up, i) < i]
     lanes = _lanes(links)
     x = 14 + LANE * (max(lanes.values(), default=-1) + 1)
-    edges = []
-    for number, (source, target) in enumerate(links):
+    edges, hues = [], {source: number % HUES for number, source in enumerate(sorted(lanes))}  # lanes first: they are the ones to tell apart
+    for source, target in links:
         straight = target == source + 1
         path = f"M{x} {_y(source) + DOT}V{_y(target) - DOT}" if straight else _lane_path(x, x - LANE * (lanes[source] + 1), source, target)
-        edges.append(Edge(nodes[source]["id"], nodes[target]["id"], path, source % HUES))
-        del number
+        edges.append(Edge(nodes[source]["id"], nodes[target]["id"], path, hues.setdefault(source, len(hues) % HUES)))
     dots = []
     for i, node in enumerate(nodes):
         into = [target - source for source, target in links if target == i]
@@ -118,6 +117,13 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [round(i * step, 12) for i in range(first, last + 1)]
+
+
+def tick_texts(values: Sequence[float]) -> list[str]:
+    """Return the values with as many decimals as their step needs: `0.70`, `0.72`."""
+    step = values[1] - values[0]
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    return [f"{value:.{decimals}f}" if abs(value) < 1e5 and decimals <= 6 else figures.general(value) for value in values]
 
 
 @dataclass(frozen=True)
@@ -191,7 +197,7 @@ def _line_chart(title: str, lines: dict[str, list]) -> Chart:
         series.append(Series(split, path, marks, figures.metric(title, values[-1])))
     every = max(1, math.ceil(longest / 8))
     x_ticks = [(x(i), str(i + 1)) for i in range(longest) if i % every == 0 or longest <= 8]
-    return Chart(title, series, x_ticks, [(y(value), figures.general(value)) for value in y_values])
+    return Chart(title, series, x_ticks, [(y(value), text) for value, text in zip(y_values, tick_texts(y_values), strict=True)])
 
 
 @dataclass(frozen=True)
@@ -227,7 +233,7 @@ def calibration(rows: Sequence[dict]) -> Calibration | None:
         for row in rows
     ]  # fmt: skip
     error = sum(row["count"] * abs(row["mean_prediction"] - row["mean_label"]) for row in rows) / total
-    return Calibration(points, [(blank.margin + along(v), blank.side - along(v), figures.general(v)) for v in marks], error)
+    return Calibration(points, [(blank.margin + along(v), blank.side - along(v), text) for v, text in zip(marks, tick_texts(marks), strict=True)], error)
 
 
 @dataclass(frozen=True)
@@ -279,6 +285,21 @@ class Sparkline:
     height: float = 36
 
 
+def ranks(counts: Sequence[float], points: int = 60) -> Sparkline | None:
+    """Return the frequency over rank on logarithmic axes, None where there are too few values for a shape."""
+    if len(counts) < 12 or counts[0] <= 0:
+        return None
+    blank = Sparkline("")
+    top = math.log(counts[0] + 1)
+    wanted = sorted({min(len(counts) - 1, round(math.exp(math.log(len(counts)) * i / points)) - 1) for i in range(points + 1)})
+    path = f"M0 {blank.height}"
+    for rank in wanted:
+        x = blank.width * math.log(rank + 1) / math.log(len(counts))
+        y = blank.height - (blank.height - 2) * math.log(max(counts[rank], 0) + 1) / top
+        path += f"L{x:.1f} {y:.1f}"
+    return Sparkline(path + f"L{blank.width} {blank.height}z")
+
+
 @dataclass(frozen=True)
 class Deviation:
     """A bar from the middle of its cell: how far a slice is from the overall value; widths in percent of a half."""
@@ -287,21 +308,6 @@ class Deviation:
     right: bool
     better: bool
     clipped: bool = False
-
-
-def ranks(counts: Sequence[float], points: int = 60) -> Sparkline | None:
-    """Return the frequency over rank on logarithmic axes, None where there are too few values for a shape."""
-    if len(counts) < 12 or counts[0] <= 0:
-        return None
-    blank = Sparkline("")
-    top, bottom = math.log(counts[0] + 1), 0.0
-    wanted = sorted({min(len(counts) - 1, round(math.exp(math.log(len(counts)) * i / points)) - 1) for i in range(points + 1)})
-    path = f"M0 {blank.height}"
-    for rank in wanted:
-        x = blank.width * math.log(rank + 1) / math.log(len(counts))
-        y = blank.height - (blank.height - 2) * (math.log(max(counts[rank], 0) + 1) - bottom) / (top - bottom)
-        path += f"L{x:.1f} {y:.1f}"
-    return Sparkline(path + f"L{blank.width} {blank.height}z")
 
 
 def deviation(value: float | None, overall: float | None, scale: float, lower_is_better: bool) -> Deviation | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_TOP_VALUES = 8
-MIN_BINS, MAX_BINS = 10, 20
+MAX_BINS = 20
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,10 @@ def _facts(proto, stats: str | None) -> SplitFacts:
     common = own.common_stats
     rows = int(common.num_missing + common.num_non_missing)
     missing = common.num_missing / rows if rows else 0.0
+    if rows and not common.tot_num_values:  # every row has the feature, with no value in it
+        missing = 1.0
     if stats == "num_stats":
-        known = bool(common.num_non_missing)
+        known = common.tot_num_values > 0
         standard = next((histogram for histogram in own.histograms if histogram.type == histogram.STANDARD), None)
         buckets = tuple((b.low_value, b.high_value, b.sample_count) for b in standard.buckets) if standard else ()
         return SplitFacts(
@@ -131,11 +133,11 @@ def common_bins(feature: Feature) -> list[Bin]:
         return []
     low, high = min(bucket[0] for bucket in every), max(bucket[1] for bucket in every)
     if high <= low:
-        return [Bin(low, high, {split: 1.0 for split in by_split})]
+        return [Bin(low, high, {split: float(split in by_split) for split in feature.splits})]
     widest = max(bucket[1] - bucket[0] for bucket in every) or high - low
-    number = min(MAX_BINS, max(MIN_BINS, round((high - low) / widest)))
+    number = min(MAX_BINS, max(1, round((high - low) / widest)))
     step = (high - low) / number
-    shares = {split: _rebin(buckets, low, step, number) for split, buckets in by_split.items()}
+    shares = {split: _rebin(by_split.get(split, ()), low, step, number) for split in feature.splits}
     return [Bin(low + i * step, low + (i + 1) * step, {split: values[i] for split, values in shares.items()}) for i in range(number)]
 
 

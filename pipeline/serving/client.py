@@ -24,7 +24,7 @@ class Client:
     def __init__(self, model_name: str, host: str = "127.0.0.1", port: int = 8501, timeout_s: float = 30.0) -> None:
         self.model_name = model_name
         self._connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
-        self._depths: dict[tuple, dict[str, int]] = {}
+        self._known: dict[tuple, dict[str, dict]] = {}
 
     def __enter__(self) -> Client:
         """Return the client itself."""
@@ -44,7 +44,7 @@ class Client:
         """Return the model's outputs of each row.
 
         Args:
-            rows: one value a raw feature; bytes are sent as base64.
+            rows: one value a raw feature; bytes are sent as base64, None as the signature's missing value.
             signature: signature that takes the features by name.
             version: a version; the latest if None.
 
@@ -52,8 +52,8 @@ class Client:
         """
         if not rows:
             return []
-        depths = self._input_depths(signature, version)
-        instances = [{n: _nested(_json_value(v), depths.get(n, 0)) for n, v in row.items()} for row in rows]
+        inputs = self._inputs(signature, version)
+        instances = [{name: _instance(value, inputs.get(name, {})) for name, value in row.items()} for row in rows]
         body = {"signature_name": signature, "instances": instances}
         predictions = self._call("POST", f"{self._path(version)}:predict", body)["predictions"]
         return [row if isinstance(row, list) else [row] for row in predictions]
@@ -69,15 +69,12 @@ class Client:
     def _path(self, version: int | None) -> str:
         return f"/v1/models/{self.model_name}" + ("" if version is None else f"/versions/{version}")
 
-    def _input_depths(self, signature: str, version: int | None) -> dict[str, int]:
-        """Return for each input how many lists a single value is wrapped in."""
-        if (signature, version) not in self._depths:
+    def _inputs(self, signature: str, version: int | None) -> dict[str, dict]:
+        """Return the TensorInfo of each input of a signature, as JSON."""
+        if (signature, version) not in self._known:
             signatures = self.metadata(version)["metadata"]["signature_def"]["signature_def"]
-            inputs = signatures.get(signature, {}).get("inputs", {})
-            self._depths[signature, version] = {
-                name: max(0, len(info["tensor_shape"].get("dim", [])) - 1) for name, info in inputs.items()
-            }
-        return self._depths[signature, version]
+            self._known[signature, version] = signatures.get(signature, {}).get("inputs", {})
+        return self._known[signature, version]
 
     def _call(self, method: str, path: str, body: dict | None = None) -> dict:
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode()
@@ -118,12 +115,13 @@ def _message(text: str) -> str:
         return text
 
 
-def _json_value(value: object) -> object:
-    return {"b64": base64.b64encode(value).decode("ascii")} if isinstance(value, bytes) else value
-
-
-def _nested(value: object, depth: int) -> object:
+def _instance(value: object, info: Mapping[str, object]) -> object:
+    """Return a value as JSON, in one list for each dimension after the batch."""
+    if value is None:
+        value = "" if info.get("dtype") == "DT_STRING" else float("nan")
+    elif isinstance(value, bytes):
+        value = {"b64": base64.b64encode(value).decode("ascii")}
     if not isinstance(value, list):
-        for _ in range(depth):
+        for _ in info.get("tensor_shape", {}).get("dim", [])[1:]:
             value = [value]
     return value

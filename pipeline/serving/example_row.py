@@ -1,64 +1,90 @@
-"""Rows of raw features: read from Examples, and written as a REST client sends them."""
+"""One real row of the source data, as a REST client sends it."""
 
 from __future__ import annotations
 
 import base64
+import csv
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from pipeline.serving.model import Signature, TensorSpec
+from pipeline.serving.rows import IMAGE, MISSING, read_cell
+
+SUFFIXES = {"csv": (".csv",), "parquet": (".parquet",), "images": (".png", ".jpg", ".jpeg")}
 
 
-def read_example_row(examples_uri: str, split: str = "eval") -> dict[str, object]:
-    """Return the first row of an Examples artifact: one value a feature, None where it is missing.
+def read_example_row(path: str, format: str, label: str = "", delimiter: str = ",") -> dict[str, object]:
+    """Return the first row of the source data without its label; empty if the data is no longer there.
 
-    Features with several values in a row are left out: the `raw` signature takes one value each.
+    Args:
+        path: file, folder of files, or folder of one folder a class.
+        format: `csv`, `parquet` or `images`.
+        label: column to leave out.
+        delimiter: of CSV fields.
+
+    Returns: text for CSV, typed values for Parquet, `image` as bytes for images.
     """
-    from pipeline.environment import prepare
-
-    prepare()
-    import numpy as np
-    import tensorflow as tf
-
-    from components.examples import read_serialized
-
-    record = next(read_serialized(examples_uri, split, batch_rows=1))[0]
-    row: dict[str, object] = {}
-    for name, feature in tf.train.Example.FromString(record).features.feature.items():
-        kind = feature.WhichOneof("kind")
-        values = list(getattr(feature, kind).value) if kind else []
-        if kind == "float_list":
-            values = [float(str(np.float32(value))) for value in values]  # 0.1, not 0.10000000149011612
-        if len(values) < 2:
-            row[name] = values[0] if values else None
-    return row
+    try:
+        first = _first_file(path, SUFFIXES[format])
+        if first is None:
+            return {}
+        if format == "images":
+            return {IMAGE: first.read_bytes()}
+        row = _first_csv_row(first, delimiter) if format == "csv" else _first_parquet_row(first)
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return {}  # an example is a courtesy; the server serves without it
+    return {name: value for name, value in row.items() if name != label}
 
 
-def placeholder_row(signature: Signature) -> dict[str, object]:
-    """Return a row that has the right types and says nothing: 0 and the empty string."""
-    return {name: _default(spec) for name, spec in signature.inputs.items()}
+def _first_file(path: str, suffixes: tuple[str, ...]) -> Path | None:
+    if os.path.isfile(path):
+        return Path(path)
+    for folder, folders, files in os.walk(path):
+        folders.sort()
+        for name in sorted(files):
+            if name.lower().endswith(suffixes) and not name.startswith("."):
+                return Path(folder, name)
+    return None
+
+
+def _first_csv_row(path: Path, delimiter: str) -> dict[str, object]:
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter)
+        return dict(zip(next(reader, []), next(reader, []), strict=False))
+
+
+def _first_parquet_row(path: Path) -> dict[str, object]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        batch = next(pq.ParquetFile(path).iter_batches(batch_size=1), None)
+    except pa.ArrowException:
+        return {}
+    return batch.to_pylist()[0] if batch else {}
 
 
 def to_instance(row: Mapping[str, object], signature: Signature) -> dict[str, object]:
-    """Return a row as an element of `instances`: the inputs of the signature, nested as deep as its shapes are."""
-    instance = {}
-    for name, spec in sorted(signature.inputs.items()):
-        value = row.get(name)
-        instance[name] = nest(_json_value(_default(spec) if value is None else value), spec)
-    return instance
+    """Return a row as an element of `instances`: the inputs of the signature, nested as deep as its shapes are.
+
+    Missing values are NaN, which TensorFlow Serving reads as JSON, or the empty string.
+    """
+    return {name: _nested(_json_value(row.get(name), spec), spec) for name, spec in sorted(signature.inputs.items())}
 
 
-def nest(value: object, spec: TensorSpec) -> object:
-    """Return a single value wrapped in one list for each dimension after the batch, as TensorFlow Serving wants it."""
+def _nested(value: object, spec: TensorSpec) -> object:
+    """Wrap a value in one list for each dimension after the batch, as TensorFlow Serving wants it."""
     for _ in (spec.shape or ())[1:]:
         value = [value]
     return value
 
 
-def _default(spec: TensorSpec) -> object:
-    return "" if spec.dtype == "string" else 0.0 if spec.dtype in ("float", "double") else 0
-
-
-def _json_value(value: object) -> object:
+def _json_value(value: object, spec: TensorSpec) -> object:
+    if isinstance(value, str):
+        value = read_cell(value, spec)
+    if value is None:
+        value = MISSING.get(spec.dtype, 0)  # whole numbers that may be missing are taken as decimal ones
     if not isinstance(value, bytes):
         return value
     try:

@@ -44,9 +44,7 @@ def _write_rows(writer: Writer, columns: dict[str, np.ndarray]) -> None:
         if column.ndim == 0:
             raise invalid_argument(f"Tensor name: {name} has no shape information ")
         if batch is not None and len(column) != batch:
-            raise invalid_argument(
-                f"Tensor name: {name} has inconsistent batch size: {len(column)} expecting: {batch}"
-            )
+            raise invalid_argument(f"Tensor name: {name} has inconsistent batch size: {len(column)} expecting: {batch}")
         batch = len(column)
     writer.string("predictions")
     writer.open(is_array=True)

@@ -237,9 +237,7 @@ def _scalar(value: object, dtype: str) -> object:
             return value
     else:
         raise ServingError(Code.UNIMPLEMENTED, f"Conversion of JSON Value: {dump(value)} to type: {dtype}")
-    raise invalid_argument(
-        f"JSON Value: {dump(value)} Type: {_type_text(value)} is not of expected type: {dtype}"
-    )
+    raise invalid_argument(f"JSON Value: {dump(value)} Type: {_type_text(value)} is not of expected type: {dtype}")
 
 
 def _lossless(value: float | int, dtype: str) -> bool:

@@ -6,15 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.errors import HeadraceError
-from pipeline.serving.json_tensor import DEFAULT_SIGNATURE
 from pipeline.serving.model import LoadedModel, TensorSpec
-from pipeline.serving.rows import check_rows, parse_json_row, read_rows
+from pipeline.serving.rows import MISSING, check_rows, parse_json_row, read_rows
 from pipeline.serving.status import ServingError
 
 if TYPE_CHECKING:
     import numpy as np
 
-RAW_SIGNATURE = "raw"
+RAW_SIGNATURE = "raw"  # the function that REST clients call, so that both give the same answer
 BATCH_ROWS = 1024  # bounds the memory of a large file
 
 
@@ -52,7 +51,7 @@ def _predict(model_dir: str, rows_of, ignore: Collection[str]) -> list[list[floa
         answers: list[list[float]] = []
         for start in range(0, len(rows), BATCH_ROWS):
             batch = rows[start : start + BATCH_ROWS]
-            answers += _run(model, [_serialize(row, inputs) for row in batch], start)
+            answers += _run(model, batch, inputs, start)
         return answers
     finally:
         model.close()
@@ -72,54 +71,53 @@ def _load(model_dir: str) -> LoadedModel:
 
 
 def _raw_inputs(model: LoadedModel, model_dir: str) -> dict[str, TensorSpec]:
-    if not {RAW_SIGNATURE, DEFAULT_SIGNATURE} <= model.signatures.keys():
+    if RAW_SIGNATURE not in model.signatures:
         raise HeadraceError(
             "HR-PREDICT-007",
             f"the model in {model_dir} takes no raw features",
             seen=[f"signatures {', '.join(sorted(model.signatures)) or 'none'}"],
-            expected=f"the signatures {RAW_SIGNATURE} and {DEFAULT_SIGNATURE}",
-            fix=["headrace run TASK makes a model that has both"],
+            expected=f"the signature {RAW_SIGNATURE}",
+            fix=["headrace run TASK makes a model that has it"],
         )
     return model.signatures[RAW_SIGNATURE].inputs
 
 
-def _serialize(row: Mapping[str, object], inputs: Mapping[str, TensorSpec]) -> bytes:
-    """Return a row as the model was trained on it: a missing value is a missing feature, which `raw` cannot say."""
-    import tensorflow as tf
-
-    example = tf.train.Example()
-    for name, value in row.items():
-        feature = example.features.feature[name]
-        if value is None:
-            continue
-        if inputs[name].dtype == "string":
-            feature.bytes_list.value.append(value)
-        elif inputs[name].dtype in ("float", "double"):
-            feature.float_list.value.append(value)
-        else:
-            feature.int64_list.value.append(value)
-    return example.SerializeToString()
-
-
-def _run(model: LoadedModel, serialized: Sequence[bytes], before: int) -> list[list[float]]:
+def _run(
+    model: LoadedModel, rows: Sequence[Mapping[str, object]], inputs: Mapping[str, TensorSpec], before: int
+) -> list[list[float]]:
     import numpy as np
 
+    feeds = {name: _column(name, rows, spec, before) for name, spec in inputs.items()}
     try:
-        outputs = model.predict(DEFAULT_SIGNATURE, _feed(model, serialized))
+        outputs = model.predict(RAW_SIGNATURE, feeds)
     except ServingError as error:
-        raise HeadraceError(
-            "HR-PREDICT-008",
-            f"the model refused a row between {before + 1} and {before + len(serialized)}",
-            seen=[error.message],
-            expected="values that the model's preprocessing takes",
-            fix=["give a value for the column named above; not every column may be missing"],
-        ) from error
-    first = outputs.get("outputs", next(iter(outputs.values())))
-    return np.asarray(first, dtype=np.float64).reshape(len(serialized), -1).tolist()
+        raise _refused(f"between {before + 1} and {before + len(rows)}", error.message) from error
+    answers = np.asarray(outputs["outputs"], dtype=np.float64).reshape(len(rows), -1)
+    for index in np.flatnonzero(~np.isfinite(answers).all(axis=1))[:1]:
+        missing = [name for name, value in rows[index].items() if value is None]
+        raise _refused(
+            str(before + index + 1), f"the answer is {answers[index].tolist()}; missing: {', '.join(missing)}"
+        )
+    return answers.tolist()
 
 
-def _feed(model: LoadedModel, serialized: Sequence[bytes]) -> dict[str, np.ndarray]:
+def _column(name: str, rows: Sequence[Mapping[str, object]], spec: TensorSpec, before: int) -> np.ndarray:
+    """Return one raw feature of all rows, shaped [rows, 1] as the signature says; NaN and "" stand for missing."""
     import numpy as np
 
-    name = next(iter(model.signatures[DEFAULT_SIGNATURE].inputs))
-    return {name: np.array(serialized, dtype=object)}
+    missing = MISSING.get(spec.dtype)
+    values = [missing if row[name] is None else row[name] for row in rows]
+    if None in values:
+        raise _refused(str(before + values.index(None) + 1), f"column {name} has no value")
+    dtype = {"string": object, "float": np.float32, "double": np.float64}.get(spec.dtype, spec.dtype)
+    return np.array(values, dtype=dtype).reshape(-1, *[1] * (len(spec.shape or (-1,)) - 1))
+
+
+def _refused(where: str, seen: str) -> HeadraceError:
+    return HeadraceError(
+        "HR-PREDICT-008",
+        f"the model refused row {where}",
+        seen=[seen],
+        expected="values that the model's preprocessing takes",
+        fix=["give a value for the column named above; not every column may be missing"],
+    )

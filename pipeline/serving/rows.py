@@ -15,6 +15,7 @@ from pipeline.errors import HeadraceError, bounded
 from pipeline.serving.model import TensorSpec
 
 IMAGE = "image"  # the raw feature of image tasks: the encoded bytes of a PNG or JPEG file
+MISSING = {"string": b"", "float": float("nan"), "double": float("nan")}  # how the `raw` signature takes it
 _KINDS = {
     "float": "a number",
     "double": "a number",
@@ -109,11 +110,11 @@ def _csv_rows(path: str, text: str, inputs: Mapping[str, TensorSpec]) -> list[di
                 expected="one cell a column, separated by commas",
                 fix=[f"correct line {reader.line_num} of {path}"],
             )
-        rows.append({name: _cell(cell, inputs.get(name)) for name, cell in zip(header, cells, strict=True)})
+        rows.append({name: read_cell(cell, inputs.get(name)) for name, cell in zip(header, cells, strict=True)})
     return rows
 
 
-def _cell(cell: str, spec: TensorSpec | None) -> object:
+def read_cell(cell: str, spec: TensorSpec | None) -> object:
     """Return a CSV cell as the type of its column; a cell that is no number stays text and is refused later."""
     if cell == "" or spec is None:
         return None

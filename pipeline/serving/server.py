@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from pipeline.environment import prepare
 from pipeline.serving import ports
-from pipeline.serving.example_row import placeholder_row, to_instance
+from pipeline.serving.example_row import to_instance
 from pipeline.serving.grpc_server import make_grpc_server
 from pipeline.serving.rest import RestServer
 from pipeline.serving.storage import POLL_S, ModelManager
@@ -102,7 +102,7 @@ def serve(
         grpc_port: port of the gRPC API.
         host: address to listen on.
         say: receives each line that a person reads.
-        row: raw features for the example request; see `example_row.read_example_row`.
+        row: raw features for the request to paste; see `example_row.read_example_row`.
 
     Raises: HR-SERVE-001, HR-SERVE-002, HR-SERVE-003.
     """
@@ -135,7 +135,7 @@ def ready_lines(server: ModelServer, model_name: str, host: str, row: Mapping[st
         signature = handle.model.signatures.get("raw")
     lines = [f"{model_name} version {version}", f"REST  {url}", f"gRPC  {host}:{server.grpc_port}"]
     if signature:
-        instance = to_instance(row or placeholder_row(signature), signature)
+        instance = to_instance(row or {}, signature)
         body = json.dumps({"signature_name": "raw", "instances": [instance]}, ensure_ascii=False)
         quoted = body.replace("'", "'\\''")
         lines.append(f"try   curl -s {url}:predict -d '{quoted}'")

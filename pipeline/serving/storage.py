@@ -35,8 +35,8 @@ def version_folders(base_path: str) -> dict[int, str]:
     return found
 
 
-def latest_version(base_path: str) -> tuple[int, str]:
-    """Return number and path of the highest version.
+def latest_version(base_path: str) -> str:
+    """Return the folder of the highest version.
 
     Raises: HR-SERVE-002 if there is none.
     """
@@ -47,8 +47,7 @@ def latest_version(base_path: str) -> tuple[int, str]:
     if not folders:
         found = ", ".join(sorted(os.listdir(base_path))) or "nothing"
         raise _nothing_to_serve(base_path, f"found {bounded(found, 120)}")
-    number = max(folders)
-    return number, folders[number]
+    return folders[max(folders)]
 
 
 def _nothing_to_serve(base_path: str, seen: str) -> HeadraceError:
@@ -121,7 +120,8 @@ class ModelManager:
 
         Raises: HR-SERVE-002 if there is no version, HR-SERVE-003 if it cannot be loaded.
         """
-        number, path = latest_version(self.base_path)
+        path = latest_version(self.base_path)
+        number = int(os.path.basename(path))
         self.poll()
         status = self._versions[number].status
         if status.state != "AVAILABLE":
@@ -244,9 +244,7 @@ class ModelManager:
             raise invalid_argument(f"Unrecognized servable version label: {label}")
         with self._lock:
             known = self._versions.values() if name == self.name else ()
-            fitting = [
-                v for v in known if v.status.state == "AVAILABLE" and version in (None, v.status.version)
-            ]
+            fitting = [v for v in known if v.status.state == "AVAILABLE" and version in (None, v.status.version)]
             if not fitting:
                 request = f"Latest({name})" if version is None else f"Specific({name}, {version})"
                 raise not_found(f"Servable not found for request: {request}")

@@ -91,7 +91,7 @@ def summaries() -> dict[str, dict]:
         "ExampleValidator": {
             "errors": 0, "warnings": 1,
             "anomalies": [{
-                "feature": "wind_gust", "severity": "warning", "code": "HR-DATA-014", "split": "eval", "description": "missing more often than in train",
+                "feature": "wind_gust", "severity": "warning", "code": "HR-DATA-014", "split": "eval", "description": "column 'wind_gust': is missing in more rows than the schema allows",
                 "seen": ["76.1 % missing in eval, 74.0 % in train"], "expected": "at most 75 % missing",
                 "fix": ["headrace schema approve flights --min-presence wind_gust=0.2"],
             }],
@@ -191,7 +191,7 @@ def stopped_run(root: Path | str = "runs") -> dict:
     gate = run["nodes"][stop]
     gate.update(status="stopped", error=copy.deepcopy(ANOMALY_ERROR))
     unknown = {key: ANOMALY_ERROR[key] for key in ("code", "seen", "expected", "fix")}
-    gate["summary"]["anomalies"].insert(0, {"feature": "carrier", "severity": "error", "split": "train", "description": "values that the schema does not know", **unknown})
+    gate["summary"]["anomalies"].insert(0, {"feature": "carrier", "severity": "error", "split": "train", "description": "column 'carrier': has values that the schema does not know", **unknown})
     gate["summary"]["errors"] = 1
     for node in run["nodes"][stop + 1 :]:
         node.update(status="skipped", elapsed_s=0.0, started=None, key=None, summary={}, outputs={}, parts={})
@@ -262,6 +262,7 @@ def add_numeric(dataset, name: str, values: np.ndarray) -> None:
     known = values[~np.isnan(values.astype(float))].astype(float)
     stats = feature.num_stats
     stats.common_stats.num_non_missing, stats.common_stats.num_missing = len(known), len(values) - len(known)
+    stats.common_stats.tot_num_values = len(known)
     stats.mean, stats.std_dev, stats.min, stats.max = known.mean(), known.std(), known.min(), known.max()
     stats.median, stats.num_zeros = float(np.median(known)), int((known == 0).sum())
     counts, edges = np.histogram(known, bins=10)
@@ -279,7 +280,7 @@ def add_text(dataset, name: str, values: np.ndarray) -> None:
     stats = feature.string_stats
     found, counts = np.unique(values, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    stats.common_stats.num_non_missing, stats.unique = len(values), len(found)
+    stats.common_stats.num_non_missing, stats.common_stats.tot_num_values, stats.unique = len(values), len(values), len(found)
     stats.avg_length = float(np.mean([len(value) for value in values]))
     for rank, index in enumerate(order):
         if rank < 20:

@@ -63,11 +63,16 @@ def write_tiny_model(path, bias=0.1):
 
         @tf.function(input_signature=features)
         def raw(self, distance, month, carrier):
-            return {"outputs": tf.sigmoid(self.logit(distance, month, carrier))}
+            known = tf.where(tf.math.is_nan(distance), 0.0, distance)
+            return {"outputs": tf.sigmoid(self.logit(known, month, carrier))}
 
         @tf.function(input_signature=features[:1])
         def two(self, distance):
-            return {"whole": tf.cast(distance[:, 0], tf.int64), "text_bytes": tf.as_string(distance), "half": distance / 2}
+            return {
+                "whole": tf.cast(distance[:, 0], tf.int64),
+                "text_bytes": tf.as_string(distance),
+                "half": distance / 2,
+            }
 
     model = Tiny()
     signatures = {"serving_default": model.serve, "raw": model.raw, "two": model.two}

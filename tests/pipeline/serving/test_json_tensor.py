@@ -38,7 +38,10 @@ def test_whole_and_decimal_numbers_mix_in_a_float_tensor():
 
 
 def test_base64_objects_become_bytes_at_any_depth():
-    assert read('{"instances": [{"b64": "aGVsbG8="}, {"b64": "d29ybGQ="}]}', TEXT)["default"].tolist() == [b"hello", b"world"]
+    assert read('{"instances": [{"b64": "aGVsbG8="}, {"b64": "d29ybGQ="}]}', TEXT)["default"].tolist() == [
+        b"hello",
+        b"world",
+    ]
     nested = read('{"instances": [[{"b64": "aGVsbG8="}], [{"b64": "d29ybGQ"}]]}', TEXT)["default"]
     assert nested.tolist() == [[b"hello"], [b"world"]]
     assert read('{"inputs": {"b64": "aGVsbG8="}}', TEXT)["default"].tolist() == b"hello"
@@ -49,7 +52,9 @@ def test_text_that_is_not_utf8_reaches_a_string_tensor_unchanged():
 
 
 def test_named_tensors_by_row_and_by_column():
-    rows = read('{"instances": [{"int_tensor": [1, 2], "str_tensor": "a"}, {"int_tensor": [3, 4], "str_tensor": "b"}]}', TWO)
+    rows = read(
+        '{"instances": [{"int_tensor": [1, 2], "str_tensor": "a"}, {"int_tensor": [3, 4], "str_tensor": "b"}]}', TWO
+    )
     columns = read('{"inputs": {"int_tensor": [[1, 2], [3, 4]], "str_tensor": ["a", "b"], "more": 1}}', TWO)
     for tensors in (rows, columns):
         assert tensors["int_tensor"].tolist() == [[1, 2], [3, 4]]
@@ -72,12 +77,14 @@ def test_named_tensors_by_row_and_by_column():
         (
             '{"instances": [[1,2],[3,4],[5,6,7]]}',
             INT,
-            "Failed to process element: 2 of 'instances' list. Error: INVALID_ARGUMENT: Expecting tensor size: 2 but got: 3",
+            "Failed to process element: 2 of 'instances' list."
+            " Error: INVALID_ARGUMENT: Expecting tensor size: 2 but got: 3",
         ),
         (
             '{"instances": [[1,2],[3,4],[[5,6]]]}',
             INT,
-            "Failed to process element: 2 of 'instances' list. Error: INVALID_ARGUMENT: Expecting shape [2] but got: [1,2]",
+            "Failed to process element: 2 of 'instances' list."
+            " Error: INVALID_ARGUMENT: Expecting shape [2] but got: [1,2]",
         ),
         (
             '{"instances": ["x", "y"]}',
@@ -176,13 +183,20 @@ def test_one_output_is_bare_and_several_are_objects():
     one = {"outputs": np.array([[2.5, 3.0], [3.5, 4.0]], np.float32)}
     assert predict_json(one, by_row=True) == '{\n    "predictions": [[2.5, 3.0], [3.5, 4.0]\n    ]\n}'
     assert json.loads(predict_json(one, by_row=False)) == {"outputs": [[2.5, 3.0], [3.5, 4.0]]}
-    several = {"b": np.array([8.0, 9.0]), "a": np.array([[b"x"], [b"\xc3\xbc"]], object), "c_bytes": np.array([b"hi", b"\xff"], object)}
-    assert predict_json(several, by_row=True) == (
-        '{\n    "predictions": [\n'
-        '        {\n            "a": ["x"],\n            "b": 8.0,\n            "c_bytes": {\n                "b64": "aGk="\n            }\n        },\n'
-        '        {\n            "a": ["ü"],\n            "b": 9.0,\n            "c_bytes": {\n                "b64": "/w=="\n            }\n        }\n'
-        "    ]\n}"
-    )
+    several = {
+        "b": np.array([8.0, 9.0]),
+        "a": np.array([[b"x"], [b"\xc3\xbc"]], object),
+        "c_bytes": np.array([b"hi", b"\xff"], object),
+    }
+    row = """        {
+            "a": ["%s"],
+            "b": %s,
+            "c_bytes": {
+                "b64": "%s"
+            }
+        }"""
+    rows = ",\n".join([row % ("x", "8.0", "aGk="), row % ("ü", "9.0", "/w==")])
+    assert predict_json(several, by_row=True) == f'{{\n    "predictions": [\n{rows}\n    ]\n}}'
     assert json.loads(predict_json(several, by_row=False))["outputs"]["c_bytes"] == [{"b64": "aGk="}, {"b64": "/w=="}]
 
 

@@ -3,7 +3,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.serving.json_parse import locate_error, parse
@@ -97,6 +97,7 @@ def test_an_empty_body_is_reported_without_an_offset():
         parse(b"")
 
 
+@settings(max_examples=30, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(),
