@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 INTEGER = r"^-?[0-9]+$"
 NUMBER = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-NOT_FINITE = r"^-?(?i:nan|inf|infinity)$"
+NOT_FINITE_OR_EMPTY = r"^(-?(?i:nan|inf|infinity))?$"
+INT64_END = 2.0**63
 AROUND_NUMBER = r"^[ \t]*\+?|[ \t]+$"  # "+5" and " 5" are numbers to a person, though not to Arrow
 # A column is one of numbers with odd words in it if most values are numbers, and the words are few or of few kinds
 # ("NA", "unknown"). Ticket numbers, of which a quarter have letters, are text.
@@ -123,16 +124,16 @@ def _as_number(
     if values.null_count == len(values):
         return {"INT": values.cast(pa.int64()), "FLOAT": values.cast(pa.float32())}.get(declared)
     if (number := _parse(values)) is None:
-        values = _empty_as_null(pc.replace_substring_regex(values, AROUND_NUMBER, ""))
         found = _words_among_numbers(values)
-        if found is not None and len(found):
-            words += odd_values(name, values, np.asarray(pc.is_in(values, value_set=found)))
-        number = _parse(values) if found is not None and not len(found) else None
-    if number is None:
-        return None
+        if found is None or len(found):
+            words += odd_values(name, values, np.asarray(pc.is_in(values, value_set=found))) if found else []
+            return None
+        values = _empty_as_null(_trim(values))
+        number = _parse(values)
     if number.type == pa.int64():
         return number.cast(pa.float32(), safe=False) if declared == "FLOAT" else number
-    if declared != "FLOAT" and pc.all(pc.match_substring_regex(values, INTEGER)).as_py():
+    huge = declared != "FLOAT" and pc.any(pc.greater_equal(pc.abs(number), INT64_END)).as_py()
+    if huge and pc.all(pc.match_substring_regex(values, INTEGER)).as_py():
         return None  # integers beyond int64 are identifiers: a float would lose their last digits
     return to_float32(name, number, values, infinite)
 
@@ -143,9 +144,9 @@ def _words_among_numbers(values: pa.ChunkedArray) -> pa.Array | None:
     import pyarrow.compute as pc
 
     values, counts = pc.value_counts(values.drop_null()).flatten()
-    counts = np.asarray(counts)
-    is_number = np.asarray(pc.match_substring_regex(values, NUMBER))
-    is_word = ~is_number & ~np.asarray(pc.match_substring_regex(values, NOT_FINITE))
+    counts, trimmed = np.asarray(counts), _trim(values)
+    is_number = np.asarray(pc.match_substring_regex(trimmed, NUMBER))
+    is_word = ~is_number & ~np.asarray(pc.match_substring_regex(trimmed, NOT_FINITE_OR_EMPTY))
     in_words, in_numbers = counts[is_word].sum(), counts[is_number].sum()
     few = in_words <= MAX_WORD_SHARE * counts.sum() or is_word.sum() <= MAX_WORD_KINDS
     is_text = in_words and not (few and in_numbers > in_words)
@@ -162,6 +163,12 @@ def _parse(values: pa.ChunkedArray) -> pa.ChunkedArray | None:
         return _cast(values, pa.float64())
     hexadecimal = pc.or_(pc.match_substring(values, "x"), pc.match_substring(values, "X"))  # Arrow reads 0x1F
     return None if pc.any(hexadecimal).as_py() else number
+
+
+def _trim(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(values, AROUND_NUMBER, "")
 
 
 def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:

@@ -1,0 +1,5 @@
+"""The HTML report of a run: `write_report(run_dir)`. Imports nothing heavy; Jinja and the protos only when a report is written."""
+
+from pipeline.report.page import write_report
+
+__all__ = ["write_report"]

@@ -41,13 +41,10 @@ def test_a_model_that_reads_a_file_of_training_is_refused(make_model, examples_u
     assert "scale.txt" in result.error.seen[0]
 
 
-def test_a_folder_that_is_no_model_is_refused_with_the_reason(examples_uri, tmp_path):
-    (tmp_path / "model" / "Format-Serving").mkdir(parents=True)
-    result = validate(str(tmp_path / "model"), examples_uri, CONFIG, str(tmp_path / "work"))
-    assert not result.blessed and result.error.code == "HR-INFRA-001"
-    assert "SavedModel file does not exist" in result.error.seen[0]
+def test_a_model_that_is_not_there_is_refused(examples_uri, tmp_path):
     absent = validate(str(tmp_path / "absent"), examples_uri, CONFIG, str(tmp_path / "work"))
-    assert absent.error.code == "HR-INFRA-001"
+    assert not absent.blessed and absent.error.code == "HR-INFRA-001"
+    assert "absent/Format-Serving" in absent.error.seen[0]
 
 
 def test_a_process_that_takes_too_long_is_ended(sigmoid, examples_uri, tmp_path):
