@@ -14,9 +14,9 @@ COPY requirements requirements
 COPY tools tools
 COPY setup.py pyproject.toml ./
 COPY pipeline/__init__.py pipeline/errors.py pipeline/error_codes.py pipeline/
-RUN tools/setup
 # the user of the image cannot write bytecode, and without it TensorFlow takes three times as long to start
-RUN .venv/bin/python -W ignore -m compileall -q -j 0 .venv/lib
+RUN tools/setup \
+ && .venv/bin/python -W ignore -m compileall -q -j 0 .venv/lib
 
 FROM ${BASE}
 # hadolint ignore=DL3008

@@ -103,7 +103,6 @@ def build(config: TaskConfig, task_dir: str, input_digest: str = "") -> Pipeline
         model=model, transformed_examples=transformed, config=_json(config.quantize), label=config.label
     ).with_id("Quantizer")
     edge_evaluator = EdgeEvaluator(
-        examples=examples.outputs["examples"],
         transformed_examples=transformed,
         evaluation=evaluator.outputs["evaluation"],
         quantized=quantizer.outputs["quantized"],

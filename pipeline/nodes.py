@@ -108,12 +108,7 @@ NODES = (
         "EdgeEvaluator",
         "components.evaluator.edge_component",
         {"edge_evaluation": "EdgeEvaluation"},
-        {
-            "examples": EXAMPLES,
-            "transformed_examples": TRANSFORMED,
-            "evaluation": EVALUATION,
-            "quantized": QUANTIZED,
-        },
+        {"transformed_examples": TRANSFORMED, "evaluation": EVALUATION, "quantized": QUANTIZED},
         ("edge_evaluate", "evaluate", "label", "problem"),
     ),
     Node(

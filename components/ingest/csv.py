@@ -67,7 +67,7 @@ def _read_text(file: str, content: bytes, delimiter: str) -> pa.Table:
             convert_options=csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string())),
         )
     except (pa.ArrowInvalid, UnicodeDecodeError) as exc:
-        raise csv_faults.explain(file, content, delimiter, len(header), exc) from exc
+        raise csv_faults.explain(file, content, delimiter, header, exc) from exc
     quotes, lines = content.count(QUOTE), max(content.count(b"\n"), content.count(b"\r"))
     rows_span_lines = quotes and lines > table.num_rows + 1
     if (quotes % 2 or rows_span_lines) and (fault := csv_faults.open_quote(file, content, delimiter)):

@@ -6,6 +6,7 @@ import collections
 import contextlib
 import csv
 import io
+import itertools
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -80,16 +81,19 @@ def open_quote(file: str, content: bytes, delimiter: str) -> HeadraceError | Non
             fix = [f"close the quote that opens on line {line}, or double it if it belongs to the text"]
             fix += [f"sed -n {line}p {shlex.quote(file)}"]
             what = f"{file}:{line} opens a quote that is never closed"
-            return HeadraceError("HR-DATA-029", what, [f"{file}:{line}  {first}"], "quotes in pairs", fix)
+            return HeadraceError("HR-DATA-029", what, [f"{file}:{line} {first}"], "quotes in pairs", fix)
     return None
 
 
-def explain(file: str, content: bytes, delimiter: str, width: int, cause: Exception) -> HeadraceError:
+def explain(file: str, content: bytes, delimiter: str, header: Sequence[str], cause: Exception) -> HeadraceError:
     """Return the error that names the lines at fault, after Arrow has refused the file."""
+    width = len(header)
     try:
         content.decode("utf-8")
     except UnicodeDecodeError:
         return _not_utf8(file, content, delimiter)
+    if not any(True for _ in itertools.islice(_records(content, delimiter), 1, None)):
+        return no_rows(file, header)
     if fault := open_quote(file, content, delimiter):
         return fault
     ragged = [(line, len(fields), text) for line, fields, text in _records(content, delimiter) if len(fields) != width]

@@ -132,10 +132,9 @@ def _raise_faults(path: str, total: int, faults: _Faults) -> None:
     if faults.unsupported:
         what = f"{len(faults.unsupported):,} of {total:,} images in {path} have a mode or format that is not read"
         first = _path(faults.unsupported[0])
-        fix = [
-            f"python3 -c \"from PIL import Image; Image.open({first!r}).convert('L').save({os.path.splitext(first)[0] + '.png'!r})\""
-        ]
-        fix += ["convert the others likewise ('L' gray, 'RGB' colour)"]
+        target = f"{os.path.splitext(first)[0]}.png"
+        script = f"from PIL import Image; Image.open({first!r}).convert('L').save({target!r})"
+        fix = [f'python3 -c "{script}"', "convert the others likewise: 'L' is gray, 'RGB' colour"]
         raise HeadraceError("HR-DATA-023", what, faults.unsupported, "PNG or JPEG, mode L or RGB, 8 bits", fix)
 
 

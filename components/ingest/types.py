@@ -125,8 +125,10 @@ def _as_number(
         return {"INT": values.cast(pa.int64()), "FLOAT": values.cast(pa.float32())}.get(declared)
     if (number := _parse(values)) is None:
         found = _words_among_numbers(values)
-        if found is None or len(found):
-            words += odd_values(name, values, np.asarray(pc.is_in(values, value_set=found))) if found else []
+        if found is None:
+            return None
+        if len(found):
+            words += odd_values(name, values, np.asarray(pc.is_in(values, value_set=found)))
             return None
         values = _empty_as_null(_trim(values))
         number = _parse(values)
@@ -141,6 +143,7 @@ def _as_number(
 def _words_among_numbers(values: pa.ChunkedArray) -> pa.Array | None:
     """Return the words of a column of numbers, or None if the column is text."""
     import numpy as np
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     values, counts = pc.value_counts(values.drop_null()).flatten()
@@ -150,7 +153,7 @@ def _words_among_numbers(values: pa.ChunkedArray) -> pa.Array | None:
     in_words, in_numbers = counts[is_word].sum(), counts[is_number].sum()
     few = in_words <= MAX_WORD_SHARE * counts.sum() or is_word.sum() <= MAX_WORD_KINDS
     is_text = in_words and not (few and in_numbers > in_words)
-    return None if is_text else values.filter(is_word)
+    return None if is_text else values.filter(pa.array(is_word))
 
 
 def _parse(values: pa.ChunkedArray) -> pa.ChunkedArray | None:

@@ -1,6 +1,5 @@
 """Trainer as a TFX component."""
 
-import json
 import os
 
 from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
@@ -45,7 +44,7 @@ def Trainer(
         2 if problem == "binary" else _classes(transformed_examples.uri, label),
         split_files(transformed_examples.uri, "train"),
         split_files(transformed_examples.uri, "eval"),
-        TrainConfig(**json.loads(config)),
+        TrainConfig.model_validate_json(config),
     )
     reporting.progress(1.0, "exporting")
     serving = os.path.join(model.uri, "Format-Serving")

@@ -1,6 +1,5 @@
 """Transform as a TFX component."""
 
-import json
 import os
 
 from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
@@ -28,7 +27,7 @@ def Transform(
     task_dir: Parameter[str],
 ):
     """Analyse the training split, then write every split transformed."""
-    settings, beam_config, curated = TransformConfig(**json.loads(config)), BeamConfig(**json.loads(beam)), read_schema(schema.uri)
+    settings, beam_config, curated = TransformConfig.model_validate_json(config), BeamConfig.model_validate_json(beam), read_schema(schema.uri)
     source = os.path.join(task_dir, "features.py")
     function = user_code.load(task_dir, "features.py", "preprocessing_fn")
     reporting.progress(0.0, "analysing")

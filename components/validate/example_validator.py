@@ -1,6 +1,5 @@
 """ExampleValidator: the gate on the data. TFX's own only records anomalies; this one stops the run."""
 
-import json
 import os
 
 from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
@@ -25,7 +24,7 @@ def ExampleValidator(
     schema_path: Parameter[str],
 ):
     """Write the anomalies of each split and stop the run on those that the configuration names."""
-    curated, gate = read_schema(schema.uri), ValidateConfig(**json.loads(config))
+    curated, gate = read_schema(schema.uri), ValidateConfig.model_validate_json(config)
     found = []
     for split in SPLITS:
         measured = stats.read(statistics.uri, split)

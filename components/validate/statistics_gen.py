@@ -1,6 +1,5 @@
 """StatisticsGen: the statistics of each split."""
 
-import json
 
 from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
 from tfx.dsl.component.experimental.decorators import component
@@ -25,7 +24,7 @@ def StatisticsGen(
     features: set[str] = set()
     for done, split in enumerate(SPLITS):
         reporting.progress(done / len(SPLITS), split)
-        found = stats.compute(examples.uri, split, curated, BeamConfig(**json.loads(beam)))
+        found = stats.compute(examples.uri, split, curated, BeamConfig.model_validate_json(beam))
         stats.write(found, statistics.uri, split)
         features.update(f.name or ".".join(f.path.step) for f in found.datasets[0].features)
     statistics.split_names = artifact_utils.encode_split_names(list(SPLITS))

@@ -1,74 +1,27 @@
-"""The words around a run: its header, a finished node, an error, and the summary at the end."""
+"""The summary at the end of a run: quality, models, version, times, how it ended, what to type next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline import __version__
-from pipeline.console import figures, findings
+from pipeline.console import figures, findings, record
 from pipeline.console.describe import describe
 from pipeline.console.document import Document, Line, Span, Table, labelled
+from pipeline.console.lines import VERDICTS, error_lines, verdict_spans
 from pipeline.error_codes import EXIT_CODES
-from pipeline.errors import MAX_SEEN
 
-NAME_CELLS = 18  # LatestBlessedModel, the longest node id
-TIME_CELLS = 9
 INTERVAL_CELLS = 98  # below, the table of models would fold
-VERDICTS = {"BLESSED": "ok", "PASSED": "ok", "ok": "ok", "NOT BLESSED": "bad", "FAILED": "bad"}
-
-
-def header(run: dict) -> list[Line]:
-    """Return who runs, on what, and which data: the two lines above the nodes."""
-    devices = str(run.get("devices") or "")
-    tool = figures.joined([f"headrace {__version__}", findings.stack_text(run), devices])
-    rows = figures.counted(run["rows"], "row") if run.get("rows") else ""
-    about = [f" · {part}" for part in (f"run {run['run_id']}" if run.get("run_id") else "", rows, findings.split_text(run)) if part]
-    return [[tool], [Span(str(run.get("task", "")), "strong"), *about], []]
-
-
-def verdict_spans(text: str) -> list[Span]:
-    """Return a line with its verdict, the last part, coloured."""
-    head, dot, last = text.rpartition(" · ")
-    style = next((style for word, style in VERDICTS.items() if last.startswith(word)), "")
-    return [Span(head + dot), Span(last, style)] if style else [Span(text)]
-
-
-def node_line(node: dict, cells: int, bar: str = "") -> Line:
-    """Return a node as one line of `cells` terminal cells at least: name, bar, what it did, seconds.
-
-    A longer description pushes the seconds out: piped lines are never cut. On a terminal the caller passes a shorter text.
-    """
-    status = node.get("status", "")
-    right, style = {
-        "cached": ("cached", "dim"),
-        "failed": ("FAILED", "bad"),
-        "stopped": ("STOPPED", "bad"),
-        "skipped": ("not run", "dim"),
-        "pending": ("not run", "dim"),
-    }.get(status, (figures.seconds(node.get("elapsed_s")), ""))
-    text = figures.plain(describe(node))
-    room = cells - 2 - NAME_CELLS - 1 - figures.width(bar) - TIME_CELLS
-    name = figures.pad(figures.plain(node.get("id", "")), NAME_CELLS)
-    return ["  ", Span(name, "name"), " ", bar, *verdict_spans(text), " " * max(0, room - figures.width(text)), Span(figures.pad(right, TIME_CELLS, True), style)]
-
-
-def error_lines(error: dict) -> list[Line]:
-    """Return an error (`HeadraceError.to_dict`) as a person reads it: what was seen, what was expected, what to do."""
-    code = str(error.get("code", ""))
-    rows: list[tuple[str, Line]] = [("seen", [str(line)]) for line in list(error.get("seen") or [])[:MAX_SEEN]]
-    if error.get("more_seen"):
-        rows.append(("seen", [f"and {figures.count(error['more_seen'])} more"]))
-    if error.get("expected"):
-        rows.append(("expected", [str(error["expected"])]))
-    rows += [("fix", [Span(str(line), "strong")]) for line in error.get("fix") or []]
-    if code:
-        rows.append(("details", [f"docs/errors.md#{code.lower()}"]))
-    return [["  ", Span(code, "bad"), "  " if code else "", Span(str(error.get("what", "")), "strong")], *labelled(rows, indent=4)]
 
 
 def closing(run: dict, next_commands: Sequence[str], cells: int) -> Document:
     """Return the summary of a finished run: quality, models, version, times, and what to type next."""
-    blocks = (quality(run), models(run, cells), release(run), times(run, cells), error_lines(run["error"]) if run.get("error") else [])
+    blocks = (
+        quality(run),
+        models(run, cells),
+        release(run),
+        times(run, cells),
+        error_lines(run["error"]) if run.get("error") else [],
+    )
     parts: list[Line | Table] = [[]]
     for block in blocks:
         parts += [*block, []] if block else []
@@ -77,26 +30,51 @@ def closing(run: dict, next_commands: Sequence[str], cells: int) -> Document:
 
 def quality(run: dict) -> list[Line | Table]:
     """Return metrics against thresholds, the slices to look at, and the blessing with its reason."""
-    evaluation = findings.summary(run, "Evaluator")
+    evaluation = record.summary(run, "Evaluator")
     if not evaluation.get("metrics"):
         return []
     blessed, why, failures = findings.blessing(run)
     verdict = [Span("BLESSED", "ok") if blessed else Span("NOT BLESSED", "bad"), f"  {why}"]
-    return [*_metric_rows(evaluation), *_worst_rows(run, evaluation), *labelled([("Blessing", verdict), *(("Blessing", [line]) for line in failures)])]
+    return [
+        *_metric_rows(evaluation),
+        *_worst_rows(run, evaluation),
+        *labelled([("Blessing", verdict), *(("Blessing", [line]) for line in failures)]),
+    ]
 
 
 def _metric_rows(evaluation: dict) -> list[Line]:
     done = [check for check in findings.checks(evaluation) if check.slice == findings.OVERALL]
     rows: list[tuple[str, Line]] = []
-    metrics = {name: value for name, value in (evaluation["metrics"].get(findings.OVERALL) or {}).items() if name != "example_count"}
-    metrics |= {check.metric: check.value for check in done if check.metric not in metrics and check.kind != "change"}  # such as finite_predictions
+    metrics = {
+        name: value
+        for name, value in (evaluation["metrics"].get(findings.OVERALL) or {}).items()
+        if name != "example_count"
+    }
+    metrics |= {
+        check.metric: check.value for check in done if check.metric not in metrics and check.kind != "change"
+    }  # such as finite_predictions
     name_cells = max((figures.width(name) for name in metrics), default=0)
     for name, value in metrics.items():
         own = [check for check in done if check.metric == name]
-        levels, changes = [check for check in own if check.kind != "change"], [check for check in own if check.kind == "change"]
-        rows.append(("Metrics", [f"{figures.pad(name, name_cells)}  {figures.pad(figures.metric(name, value), 7)}", *(_held(levels[0]) if levels else [])]))
+        levels, changes = (
+            [check for check in own if check.kind != "change"],
+            [check for check in own if check.kind == "change"],
+        )
+        rows.append(
+            (
+                "Metrics",
+                [
+                    f"{figures.pad(name, name_cells)}  {figures.pad(figures.metric(name, value), 7)}",
+                    *(_held(levels[0]) if levels else []),
+                ],
+            )
+        )
         for check in levels[1:] + changes:
-            against = f" against {findings.baseline_name(evaluation)}" if check.kind == "change" and evaluation.get("baseline") else ""
+            against = (
+                f" against {findings.baseline_name(evaluation)}"
+                if check.kind == "change" and evaluation.get("baseline")
+                else ""
+            )
             shown = figures.signed(check.value) if check.kind == "change" else figures.metric(name, check.value)
             rows.append(("Metrics", [f"{' ' * name_cells}  {figures.pad(shown, 7)}", *_held(check), against]))
     return labelled(rows)
@@ -104,7 +82,11 @@ def _metric_rows(evaluation: dict) -> list[Line]:
 
 def _held(check: findings.Check) -> list[Span]:
     """Return `>= 0.630 ok`, and a note where the figure does not say why."""
-    return [Span(f"  {figures.bound(check.limits)} "), _verdict(check.passed), Span(f", {check.note}" if check.note else "")]
+    return [
+        Span(f"  {figures.bound(check.limits)} "),
+        _verdict(check.passed),
+        Span(f", {check.note}" if check.note else ""),
+    ]
 
 
 def _verdict(passed: bool) -> Span:
@@ -114,20 +96,31 @@ def _verdict(passed: bool) -> Span:
 def _worst_rows(run: dict, evaluation: dict) -> list[Line]:
     metric, rows = findings.main_metric(evaluation), findings.worst_slices(run)
     name_cells = min(40, max((figures.width(figures.plain(row.name)) for row in rows), default=0))
-    values = [f"{metric} {figures.metric(metric, row.metrics.get(metric))} on {figures.counted(row.examples, 'row')}" for row in rows]
+    values = [
+        f"{metric} {figures.metric(metric, row.metrics.get(metric))} on {figures.counted(row.examples, 'row')}"
+        for row in rows
+    ]
     value_cells = max((len(value) for value in values), default=0)
     lines: list[tuple[str, Line]] = []
     for row, value in zip(rows, values, strict=True):
-        line: list[Span | str] = [f"{figures.pad(figures.plain(row.name), name_cells)}  {figures.pad(value, value_cells)}"]
+        line: list[Span | str] = [
+            f"{figures.pad(figures.plain(row.name), name_cells)}  {figures.pad(value, value_cells)}"
+        ]
         for check in row.checks:
-            against = f"{check.metric} {figures.signed(check.value)} " if check.kind == "change" else "" if check.metric == metric else f"{check.text()} "
+            against = (
+                f"{check.metric} {figures.signed(check.value)} "
+                if check.kind == "change"
+                else ""
+                if check.metric == metric
+                else f"{check.text()} "
+            )
             line += [f"  {against}".rstrip(), *_held(check)] if against else _held(check)
         lines.append(("Worst", [*line, *([Span(f"  not gated: {row.note}", "dim")] if not row.gated else [])]))
     return labelled(lines)
 
 
 def models(run: dict, cells: int) -> list[Line | Table]:
-    """Return the quantized models beside the float one: size, latency, agreement, quality; a narrow terminal loses the interval."""
+    """Return the quantized models beside the float one; a narrow terminal loses the interval of the change."""
     found = findings.edge_models(run)
     if not found:
         return []
@@ -137,12 +130,22 @@ def models(run: dict, cells: int) -> list[Line | Table]:
     for model in found:
         is_float, verdict = model.scheme == "float32", model.verdict()
         change = model.delta_text() if cells >= INTERVAL_CELLS else model.delta_text().split(" [")[0]
-        table.rows.append([
-            model.scheme, figures.size(model.size_bytes), figures.ratio(model.size_ratio), _unless_none(figures.microseconds, model.latency_us),
-            _unless_none(figures.ratio, model.latency_ratio), "" if is_float else _unless_none(figures.percent, model.agreement),
-            "" if model.value is None else figures.metric(metric, model.value), "" if is_float else change, Span(verdict, VERDICTS.get(verdict, "dim")),
-        ])  # fmt: skip
-    reasons = [("", [f"{model.scheme}: {reason}"]) for model in found if model.passed is False for reason in model.reasons]
+        table.rows.append(
+            [
+                model.scheme,
+                figures.size(model.size_bytes),
+                figures.ratio(model.size_ratio),
+                _unless_none(figures.microseconds, model.latency_us),
+                _unless_none(figures.ratio, model.latency_ratio),
+                "" if is_float else _unless_none(figures.percent, model.agreement),
+                "" if model.value is None else figures.metric(metric, model.value),
+                "" if is_float else change,
+                Span(verdict, VERDICTS.get(verdict, "dim")),
+            ]
+        )
+    reasons = [
+        ("", [f"{model.scheme}: {reason}"]) for model in found if model.passed is False for reason in model.reasons
+    ]
     return [table, *labelled(reasons)]
 
 
@@ -153,8 +156,8 @@ def _unless_none(write, value: float | None) -> str:
 def release(run: dict) -> list[Line]:
     """Return whether the model answered requests and which version was pushed."""
     rows: list[tuple[str, Line]] = []
-    if findings.summary(run, "InfraValidator"):
-        rows.append(("Serving", verdict_spans(describe(findings.node(run, "InfraValidator")))))
+    if record.summary(run, "InfraValidator"):
+        rows.append(("Serving", verdict_spans(describe(record.node(run, "InfraValidator")))))
     if words := findings.pushed(run):
         rows.append(("Pushed", [Span(words, "strong")]))
     return labelled(rows)
@@ -162,7 +165,10 @@ def release(run: dict) -> list[Line]:
 
 def times(run: dict, cells: int) -> list[Line]:
     """Return the seconds of each node, the slowest first, in as few lines as fit; cached nodes took none."""
-    spent = sorted((node for node in run.get("nodes") or [] if node.get("status") in ("ran", "failed", "stopped")), key=lambda node: -(node.get("elapsed_s") or 0))
+    spent = sorted(
+        (node for node in run.get("nodes") or [] if node.get("status") in ("ran", "failed", "stopped")),
+        key=lambda node: -(node.get("elapsed_s") or 0),
+    )
     items = [f"{node['id']} {figures.seconds(node.get('elapsed_s'))}" for node in spent]
     return labelled([("Time", [line]) for line in _packed(items, cells - 13, " · ")])
 
@@ -180,7 +186,7 @@ def _packed(items: Sequence[str], cells: int, between: str) -> list[str]:
 
 def ending(run: dict) -> list[Line]:
     """Return how the run ended, in one line; after a failure also what that means for what is served."""
-    seconds, tally = findings.took(run), findings.tally(run)
+    seconds, tally = record.took(run), record.tally(run)
     span = f" in {figures.seconds(seconds)}" if seconds is not None else ""
     if run.get("status") == "succeeded":
         return [["  ", Span("Done", "ok"), f"{span} ({tally}).", ""]]
@@ -191,24 +197,32 @@ def ending(run: dict) -> list[Line]:
 
 def _consequence(run: dict) -> str:
     """Return `Nothing was trained or pushed. Version 6 keeps serving. Exit 3 (data).`, as far as it is known."""
-    trained = findings.node(run, "Trainer").get("status") in findings.DONE
-    was_pushed = findings.summary(run, "Pusher").get("pushed") and findings.node(run, "Pusher").get("status") in findings.DONE
-    version = run.get("serving_version") or (findings.summary(run, "Evaluator").get("baseline") or {}).get("version")
+    trained = record.node(run, "Trainer").get("status") in record.DONE
+    was_pushed = record.summary(run, "Pusher").get("pushed") and record.node(run, "Pusher").get("status") in record.DONE
+    version = run.get("serving_version") or (record.summary(run, "Evaluator").get("baseline") or {}).get("version")
     family = (run.get("error") or {}).get("family", "")
-    return figures.joined([
-        "" if was_pushed else "Nothing was pushed." if trained else "Nothing was trained or pushed.",
-        f"Version {version} keeps serving." if version and not was_pushed else "",
-        f"Exit {EXIT_CODES[family]} ({family})." if family in EXIT_CODES else "",
-    ], " ")  # fmt: skip
+    return figures.joined(
+        [
+            "" if was_pushed else "Nothing was pushed." if trained else "Nothing was trained or pushed.",
+            f"Version {version} keeps serving." if version and not was_pushed else "",
+            f"Exit {EXIT_CODES[family]} ({family})." if family in EXIT_CODES else "",
+        ],
+        " ",
+    )
 
 
 def whats_next(run: dict, next_commands: Sequence[str], cells: int) -> list[Line]:
     """Return where the report is and the commands to type next, in two columns where both fit."""
-    report = run.get("report") or "/".join(str(part) for part in ((run.get("config") or {}).get("root", "runs"), run.get("task"), run.get("run_id"), "report.html"))
+    report = run.get("report") or "/".join(
+        str(part)
+        for part in ((run.get("config") or {}).get("root", "runs"), run.get("task"), run.get("run_id"), "report.html")
+    )
     column = max((figures.width(command) for command in next_commands), default=0) + 2
     across = 2 if 13 + 2 * column <= cells else 1
     rows: list[tuple[str, Line]] = [("Report", [str(report)])]
     for start in range(0, len(next_commands), across):
         pair = next_commands[start : start + across]
-        rows.append(("Next", [Span(figures.pad(command, column if command != pair[-1] else 0), "strong") for command in pair]))
+        rows.append(
+            ("Next", [Span(figures.pad(command, column if command != pair[-1] else 0), "strong") for command in pair])
+        )
     return labelled(rows)

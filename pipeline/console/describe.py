@@ -19,7 +19,14 @@ def _example_gen(summary: dict) -> str:
     rows = sum(number for number in (summary.get("rows") or {}).values() if number)
     rate = summary.get("rows_per_s")
     warnings = len(summary.get("late_warnings") or [])
-    return joined([f"{counted(rows, 'row')}", f"{figures.compact(rate)} rows/s" if rate else "", counted(warnings, "warning") if warnings else ""], "  ")
+    return joined(
+        [
+            f"{counted(rows, 'row')}",
+            f"{figures.compact(rate)} rows/s" if rate else "",
+            counted(warnings, "warning") if warnings else "",
+        ],
+        "  ",
+    )
 
 
 def _features(summary: dict) -> str:
@@ -44,7 +51,10 @@ def _trainer(summary: dict) -> str:
     last = [f"{name} {figures.metric(name, history[name][-1])}" for name in ("loss", "val_loss") if history.get(name)]
     rate = summary.get("examples_per_s")
     steps = summary.get("steps")
-    return joined([*last, counted(steps, "step") if steps is not None else "", f"{figures.compact(rate)} ex/s" if rate else ""], "  ")
+    return joined(
+        [*last, counted(steps, "step") if steps is not None else "", f"{figures.compact(rate)} ex/s" if rate else ""],
+        "  ",
+    )
 
 
 def _evaluator(summary: dict) -> str:
@@ -55,12 +65,25 @@ def _evaluator(summary: dict) -> str:
     failed = sum(not check.passed for check in done)
     blessed = {True: "BLESSED", False: "NOT BLESSED"}.get(summary.get("blessed"), "")
     number = max(0, len(summary.get("metrics") or {}) - 1)
-    return joined([*head, counted(number, "slice") if number else "", f"{counted(failed, 'check')} failed" if failed else "", blessed])
+    return joined(
+        [
+            *head,
+            counted(number, "slice") if number else "",
+            f"{counted(failed, 'check')} failed" if failed else "",
+            blessed,
+        ]
+    )
 
 
 def _quantizer(summary: dict) -> str:
-    models = sorted((row for row in summary.get("models") or [] if row.get("scheme") != "float32"), key=lambda row: row.get("size_bytes") or 0)
-    smallest = [f"{row.get('scheme')} {figures.size(row.get('size_bytes'))} ({figures.ratio(row.get('size_ratio'))})" for row in models[:1]]
+    models = sorted(
+        (row for row in summary.get("models") or [] if row.get("scheme") != "float32"),
+        key=lambda row: row.get("size_bytes") or 0,
+    )
+    smallest = [
+        f"{row.get('scheme')} {figures.size(row.get('size_bytes'))} ({figures.ratio(row.get('size_ratio'))})"
+        for row in models[:1]
+    ]
     return joined([*smallest, *(f"{row.get('scheme')} {figures.ratio(row.get('size_ratio'))}" for row in models[1:])])
 
 
@@ -70,13 +93,17 @@ def _edge_evaluator(summary: dict) -> str:
     if not shown:
         return "no quantized model"
     failed = [str(row.get("scheme")) for row in models if row.get("gated") and not row.get("passed")]
-    delta = (shown.get("delta") or {}).get("value")
-    return joined([
-        f"{shown.get('scheme')} {figures.microseconds(shown.get('latency_us'))} ({figures.ratio(shown.get('latency_ratio'))})",
-        f"agreement {figures.percent(shown.get('agreement'))}" if shown.get("agreement") is not None else "",
-        f"change {figures.signed(delta)}" if delta is not None else "",
-        f"FAILED: {', '.join(failed)}" if failed else "PASSED" if any(row.get("gated") for row in models) else "not gated",
-    ])  # fmt: skip
+    delta, agreement = (shown.get("delta") or {}).get("value"), shown.get("agreement")
+    latency = f"{figures.microseconds(shown.get('latency_us'))} ({figures.ratio(shown.get('latency_ratio'))})"
+    verdict = f"FAILED: {', '.join(failed)}" if failed else "PASSED" if any(row.get("gated") for row in models) else ""
+    return joined(
+        [
+            f"{shown.get('scheme')} {latency}",
+            f"agreement {figures.percent(agreement)}" if agreement is not None else "",
+            f"change {figures.signed(delta)}" if delta is not None else "",
+            verdict or "not gated",
+        ]
+    )
 
 
 def _infra_validator(summary: dict) -> str:
@@ -95,7 +122,9 @@ def _pusher(summary: dict) -> str:
 
 def _anything(summary: dict) -> str:
     flat = [(key, item) for key, item in summary.items() if isinstance(item, str | int | float | bool)]
-    return joined([f"{key} {figures.general(item) if figures.is_number(item) else figures.value(item)}" for key, item in flat[:5]])
+    return joined(
+        [f"{key} {figures.general(item) if figures.is_number(item) else figures.value(item)}" for key, item in flat[:5]]
+    )
 
 
 WORDS = {

@@ -71,10 +71,15 @@ def labelled(rows: Iterable[tuple[str, Line]], indent: int = 2, label_cells: int
 
 def table_lines(table: Table) -> list[Line]:
     """Return a table as aligned lines: as wide as its content, no rules, nothing at line ends."""
-    rows = [[Span(name, "dim") for name in table.columns], *([cell if isinstance(cell, Span) else Span(cell) for cell in row] for row in table.rows)]
+    rows = [
+        [Span(name, "dim") for name in table.columns],
+        *([cell if isinstance(cell, Span) else Span(cell) for cell in row] for row in table.rows),
+    ]
     rows = [[Span(plain(cell.text), cell.style) for cell in row] for row in rows]
     cells = [max(width(row[i].text) for row in rows) for i in range(len(table.columns))]
-    used = [i for i in range(len(table.columns)) if any(row[i].text for row in rows[1:])]  # a column that says nothing is left out
+    used = [
+        i for i in range(len(table.columns)) if any(row[i].text for row in rows[1:])
+    ]  # a column that says nothing is left out
     lines = []
     for row in rows:
         line = [" " * table.indent]
@@ -92,7 +97,9 @@ def table_lines(table: Table) -> list[Line]:
 def is_terminal(stream: TextIO) -> bool:
     """Say whether a person watches `stream` on a terminal that can move its cursor and show block characters."""
     encoding = (getattr(stream, "encoding", "") or "").lower().replace("-", "")
-    return bool(getattr(stream, "isatty", lambda: False)()) and os.environ.get("TERM", "") != "dumb" and encoding == "utf8"
+    return (
+        bool(getattr(stream, "isatty", lambda: False)()) and os.environ.get("TERM", "") != "dumb" and encoding == "utf8"
+    )
 
 
 def terminal_console(stream: TextIO) -> Console:
@@ -108,7 +115,10 @@ def styled(line: Line) -> Text:
 
     text = Text(overflow="fold", no_wrap=False)
     for span in line:
-        text.append(plain(span if isinstance(span, str) else span.text), style=STYLES["" if isinstance(span, str) else span.style])
+        text.append(
+            plain(span if isinstance(span, str) else span.text),
+            style=STYLES["" if isinstance(span, str) else span.style],
+        )
     return text
 
 
@@ -118,10 +128,17 @@ def _rich_table(table: Table):
     from rich.table import Table as RichTable
 
     used = [i for i in range(len(table.columns)) if any(words([row[i]]) for row in table.rows)]
-    drawn = RichTable(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style=STYLES["dim"], show_edge=False)
+    drawn = RichTable(
+        box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style=STYLES["dim"], show_edge=False
+    )
     for i in used:
         longest = max(width(words([row[i]])) for row in table.rows)
-        drawn.add_column(styled([table.columns[i]]), justify="right" if table.columns[i] in table.right else "left", no_wrap=longest <= 16, overflow="fold")
+        drawn.add_column(
+            styled([table.columns[i]]),
+            justify="right" if table.columns[i] in table.right else "left",
+            no_wrap=longest <= 16,
+            overflow="fold",
+        )
     for row in table.rows:
         drawn.add_row(*(styled([row[i]]) for i in used))
     return Padding(drawn, (0, 0, 0, table.indent))

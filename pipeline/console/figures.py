@@ -10,15 +10,20 @@ ABSENT = "-"
 
 
 def plain(text: object) -> str:
-    """Return `text` on one line with control and direction characters made visible, so that data cannot steer a terminal."""
+    """Return `text` with control and direction characters made visible, so that data cannot steer a terminal."""
     line = str(text)
     if line.isascii() and line.isprintable():
         return line
-    return "".join(c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else c.encode("unicode_escape", "replace").decode() for c in line)
+    return "".join(
+        c
+        if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        else c.encode("unicode_escape", "replace").decode()
+        for c in line
+    )
 
 
 def width(text: str) -> int:
-    """Return the number of terminal cells that `text` takes (East Asian wide characters take two, combining ones none)."""
+    """Return the terminal cells that `text` takes: East Asian wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
@@ -162,7 +167,9 @@ def general(value: float | None) -> str:
 def bound(limits: dict | None) -> str:
     """Return a threshold: `>= 0.630`, `<= 0.010`, `0.900 to 1.100`."""
     low, high = (limits or {}).get("min"), (limits or {}).get("max")
-    shown = [None if end is None else "0" if end == 0 else f"{end:.3f}" if _finite(end) else _odd(end) for end in (low, high)]
+    shown = [
+        None if end is None else "0" if end == 0 else f"{end:.3f}" if _finite(end) else _odd(end) for end in (low, high)
+    ]
     if shown[0] is not None and shown[1] is not None:
         return f"{shown[0]} to {shown[1]}"
     return f">= {shown[0]}" if shown[0] is not None else f"<= {shown[1]}" if shown[1] is not None else ""

@@ -1,4 +1,4 @@
-"""What a run came to, read from its run record: checks, slices, quantized models, blessing. Console and report draw the same rows.
+"""What a run came to: checks, slices, quantized models, blessing. Console and report draw the same rows.
 
 Everything here takes records of failed and partial runs: what is not there is None or an empty list.
 """
@@ -6,14 +6,14 @@ Everything here takes records of failed and partial runs: what is not there is N
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from pipeline.console import figures
+from pipeline.console.record import section, summary
 
 OVERALL = "overall"
 LOWER_IS_BETTER = {"log_loss"}
-DONE = ("ran", "cached")
 MAX_FAILURES = 8  # of a hundred slices that fail, the first few tell the story
 
 
@@ -31,7 +31,8 @@ class Check:
 
     def figure(self) -> str:
         """Return `auc 0.668`, or `auc +0.004` for a change."""
-        return f"{self.metric} {figures.signed(self.value) if self.kind == 'change' else figures.metric(self.metric, self.value)}"
+        value = figures.signed(self.value) if self.kind == "change" else figures.metric(self.metric, self.value)
+        return f"{self.metric} {value}"
 
     def text(self) -> str:
         """Return `auc 0.668 (>= 0.630 ok)`, or `auc +0.004 (>= 0 ok)` for a change."""
@@ -90,36 +91,12 @@ class EdgeModel:
         return figures.signed(self.delta["value"]) + interval
 
     def verdict(self) -> str:
-        """Return PASSED or FAILED for a gated model, `over` for one that is only reported and lost too much, otherwise nothing."""
+        """Return PASSED or FAILED for a gated model, `over` for one that lost too much ungated, or nothing."""
         if self.passed is None or self.scheme == "float32":
             return ""
         if self.gated:
             return "PASSED" if self.passed else "FAILED"
         return "" if self.passed else "over"
-
-
-def node(run: dict, node_id: str) -> dict:
-    """Return the record of a node, empty if the run has none."""
-    return next((found for found in run.get("nodes") or [] if found.get("id") == node_id), {})
-
-
-def summary(run: dict, node_id: str) -> dict:
-    """Return the summary of a node, empty if it has not reported."""
-    return node(run, node_id).get("summary") or {}
-
-
-def section(run: dict, name: str) -> dict:
-    """Return one section of the run's configuration, empty if it is not recorded."""
-    return (run.get("config") or {}).get(name) or {}
-
-
-def flatten(config: dict, prefix: str = "") -> list[tuple[str, object]]:
-    """Return the configuration as dotted keys and leaves, in its own order."""
-    rows = []
-    for key, item in config.items():
-        name = f"{prefix}{key}"
-        rows += flatten(item, f"{name}.") if isinstance(item, dict) and item else [(name, item)]
-    return rows
 
 
 def goodness(metric: str, value: float | None) -> float:
@@ -135,9 +112,14 @@ def checks(evaluation: dict) -> list[Check]:
     """Return the checks of an Evaluator summary."""
     return [
         Check(
-            row.get("metric", ""), row.get("slice") or OVERALL, row.get("value"), row.get("bound") or {}, row.get("kind", "value"), bool(row.get("passed")),
+            row.get("metric", ""),
+            row.get("slice") or OVERALL,
+            row.get("value"),
+            row.get("bound") or {},
+            row.get("kind", "value"),
+            bool(row.get("passed")),
             row.get("note") or "",
-        )  # fmt: skip
+        )
         for row in evaluation.get("checks") or []
     ]
 
@@ -187,10 +169,20 @@ def edge_models(run: dict) -> list[EdgeModel]:
         overall = (row.get("metrics") or {}).get(OVERALL) or {}
         found.append(
             EdgeModel(
-                scheme, row.get("size_bytes"), row.get("size_ratio"), row.get("latency_us"), row.get("latency_ratio"), metric, overall.get(metric),
-                row.get("delta") or {}, row.get("agreement"), bool(row.get("gated")), row.get("passed"), tuple(row.get("reasons") or ()),
+                scheme,
+                row.get("size_bytes"),
+                row.get("size_ratio"),
+                row.get("latency_us"),
+                row.get("latency_ratio"),
+                metric,
+                overall.get(metric),
+                row.get("delta") or {},
+                row.get("agreement"),
+                bool(row.get("gated")),
+                row.get("passed"),
+                tuple(row.get("reasons") or ()),
             )
-        )  # fmt: skip
+        )
     return sorted(found, key=lambda model: model.scheme != "float32")
 
 
@@ -202,7 +194,7 @@ def baseline_name(evaluation: dict) -> str:
 
 
 def blessing(run: dict) -> tuple[bool | None, str, list[str]]:
-    """Return whether the model is blessed (None: never judged), why in a few words, and the checks that failed, at most eight."""
+    """Return whether the model is blessed (None: never judged), why in a few words, and the checks that failed."""
     evaluation = summary(run, "Evaluator")
     if "blessed" not in evaluation:
         return None, "the model was not evaluated", []
@@ -211,7 +203,13 @@ def blessing(run: dict) -> tuple[bool | None, str, list[str]]:
     if failed:
         why = f"{len(failed)} of {figures.counted(len(done), 'check')} failed"
     else:
-        why = "no threshold is set" if not done else "its only check passed" if len(done) == 1 else f"all {len(done)} checks passed"
+        why = (
+            "no threshold is set"
+            if not done
+            else "its only check passed"
+            if len(done) == 1
+            else f"all {len(done)} checks passed"
+        )
     more = [f"and {len(failed) - MAX_FAILURES} more"] if len(failed) > MAX_FAILURES else []
     return bool(evaluation["blessed"]), why, failed[:MAX_FAILURES] + more
 
@@ -219,7 +217,8 @@ def blessing(run: dict) -> tuple[bool | None, str, list[str]]:
 def _failure(check: Check, baseline: str) -> str:
     """Return `carrier=OO auc 0.571 (>= 0.600)`, or `auc -0.053 against version 6 (>= 0)`."""
     where = "" if check.slice == OVERALL else f"{check.slice} "
-    return f"{where}{check.figure()}{f' against {baseline}' if check.kind == 'change' else ''} ({figures.joined([figures.bound(check.limits), check.note], ', ')})"
+    against = f" against {baseline}" if check.kind == "change" else ""
+    return f"{where}{check.figure()}{against} ({figures.joined([figures.bound(check.limits), check.note], ', ')})"
 
 
 def pushed(run: dict) -> str:
@@ -232,43 +231,3 @@ def pushed(run: dict) -> str:
     if found.get("version") is not None:
         return f"nothing new: version {found['version']} has the same bytes  {found.get('path', '')}"
     return "nothing was pushed"
-
-
-def tally(run: dict) -> str:
-    """Return `9 of 11 nodes ran, 2 cached`."""
-    statuses = [found.get("status") for found in run.get("nodes") or []]
-    words = {"cached": "cached", "failed": "failed", "stopped": "stopped", "skipped": "not run", "pending": "pending"}
-    rest = Counter(words[status] for status in statuses if status in words)
-    return figures.joined([f"{statuses.count('ran')} of {figures.counted(len(statuses), 'node')} ran", *(f"{number} {word}" for word, number in rest.items())], ", ")
-
-
-def took(run: dict) -> float | None:
-    """Return the wall time of a run in seconds, None while it runs or where the record does not say."""
-    from datetime import datetime
-
-    try:
-        return (datetime.fromisoformat(run["ended"]) - datetime.fromisoformat(run["started"])).total_seconds()
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def split_text(run: dict) -> str:
-    """Return `split by time: train Jan-Oct, eval Nov-Dec`, as far as the record says."""
-    split = run.get("split") or {}
-    if not split.get("by"):
-        return ""
-    if split.get("train") and split.get("eval"):
-        how = f"train {split['train']}, eval {split['eval']}"
-    elif split["by"] == "time":
-        how = f"eval from {split.get('eval_from', '?')} of {split.get('column', '?')}"
-    else:
-        how = f"{figures.percent(split['eval_fraction'], 0)} in eval" if "eval_fraction" in split else ""
-    return figures.joined([f"split by {split['by']}", how], ": ")
-
-
-def stack_text(run: dict) -> str:
-    """Return `stack current (glibc 2.41, Python 3.13, TFX 1.21, TF 2.21)`, as far as the record says."""
-    stack = run.get("stack") or {}
-    labels = {"glibc": "glibc", "python": "Python", "tfx": "TFX", "tensorflow": "TF"}
-    versions = ", ".join(f"{label} {stack[key]}" for key, label in labels.items() if stack.get(key))
-    return figures.joined([f"stack {stack['name']}" if stack.get("name") else "", f"({versions})" if versions else ""], " ")

@@ -13,7 +13,7 @@ PROGRESS_EVERY_S = 1.0  # a training loop reports each step; a reader needs a fi
 
 
 def json_safe(thing: object) -> object:
-    """Return `thing` as strict JSON values: NaN and infinities, which JSON lacks, become null; what is not JSON becomes its text."""
+    """Return `thing` as strict JSON values: NaN and infinity become null, what is not JSON becomes its text."""
     if isinstance(thing, dict):
         return {str(key): json_safe(item) for key, item in thing.items()}
     if isinstance(thing, list | tuple):
@@ -58,7 +58,11 @@ class JsonView:
 
     def node_finished(self, node: dict) -> None:
         """Write the node's entry of the run record."""
-        self._emit("node_finished", node=node.get("id"), **{key: item for key, item in node.items() if key not in ("id", "event", "time")})
+        self._emit(
+            "node_finished",
+            node=node.get("id"),
+            **{key: item for key, item in node.items() if key not in ("id", "event", "time")},
+        )
 
     def finished(self, run: dict, next_commands: Sequence[str]) -> None:
         """Write the whole run record and the next commands."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.console import closing, figures
+from pipeline.console import closing, figures, lines
 from pipeline.console.document import Document, Line, Span, show_rich, styled
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BAR_CELLS = 10
 MAX_CELLS = 100  # wider lines tear the seconds away from the name
 REFRESH_HZ = 8
-HEAD = 4  # where `closing.node_line` has the description
+HEAD = 4  # where `lines.node_line` has the description
 
 
 @dataclass
@@ -66,19 +66,26 @@ class LiveView:
 
     def _running_line(self, node_id: str, state: _Running, now: float) -> Line:
         left = bar(state.fraction) if state.fraction is not None else ""
-        room = self._cells - 2 - closing.NAME_CELLS - 1 - figures.width(left) - closing.TIME_CELLS
+        room = self._cells - 2 - lines.NAME_CELLS - 1 - figures.width(left) - lines.TIME_CELLS
         remaining = state.time_left(now)
         note = figures.cut(figures.plain(state.note) or ("" if left else "…"), room - figures.width(remaining) - 2)
         text = figures.pad(figures.joined([note, remaining], "  "), room)
-        spent = figures.pad(figures.seconds(now - state.started), closing.TIME_CELLS, right=True)
-        return ["  ", Span(figures.pad(figures.cut(figures.plain(node_id), closing.NAME_CELLS), closing.NAME_CELLS), "name"), " ", left, text, Span(spent, "dim")]
+        spent = figures.pad(figures.seconds(now - state.started), lines.TIME_CELLS, right=True)
+        return [
+            "  ",
+            Span(figures.pad(figures.cut(figures.plain(node_id), lines.NAME_CELLS), lines.NAME_CELLS), "name"),
+            " ",
+            left,
+            text,
+            Span(spent, "dim"),
+        ]
 
     def _show(self, document: Document) -> None:
         show_rich(document, self._console)
 
     def header(self, run: dict) -> None:
         """Print the header."""
-        self._show(closing.header(run))
+        self._show(lines.header(run))
 
     def node_started(self, node_id: str) -> None:
         """Add a node to the running ones."""
@@ -101,7 +108,7 @@ class LiveView:
         with self._lock:
             state = self._running.pop(node.get("id", ""), None)
             done = node.get("status") == "ran" and state is not None and state.fraction is not None
-        self._show([_one_line(closing.node_line(node, self._cells, bar(1.0) if done else ""), self._cells)])
+        self._show([_one_line(lines.node_line(node, self._cells, bar(1.0) if done else ""), self._cells)])
 
     def finished(self, run: dict, next_commands: Sequence[str]) -> None:
         """Print the summary below the nodes."""

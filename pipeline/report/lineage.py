@@ -1,4 +1,4 @@
-"""Why each node ran or was cached: its parts (code, configuration, inputs, stack) against the latest earlier run that has it."""
+"""Why each node ran or was cached: its code, configuration, inputs and stack against the latest earlier run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.console.findings import DONE
+from pipeline.console.record import DONE
 
 LOOK_BACK = 20  # earlier runs that are read
 
@@ -22,7 +22,10 @@ class Reason:
 def earlier_runs(run_dir: Path) -> list[dict]:
     """Return the records of the runs before this one, the latest first; unreadable ones are left out."""
     run_dir = run_dir.resolve()
-    folders = sorted((path for path in run_dir.parent.iterdir() if path.name < run_dir.name and (path / "run.json").is_file()), reverse=True)
+    folders = sorted(
+        (path for path in run_dir.parent.iterdir() if path.name < run_dir.name and (path / "run.json").is_file()),
+        reverse=True,
+    )
     runs = []
     for folder in folders[:LOOK_BACK]:
         try:
@@ -49,7 +52,9 @@ def _reason(node: dict, before: list[dict]) -> Reason:
     if not then:
         return Reason("no earlier run has it")
     changed = changes(then.get("parts") or {}, node.get("parts") or {})
-    return Reason(", ".join(changed) + " changed" if changed else "nothing changed: asked for, or its outputs were gone", since)
+    return Reason(
+        ", ".join(changed) + " changed" if changed else "nothing changed: asked for, or its outputs were gone", since
+    )
 
 
 def _before(node_id: str, before: list[dict]) -> tuple[dict, str]:
@@ -78,5 +83,7 @@ def changes(then: dict, now: dict) -> list[str]:
 
 def _change(key: str, old: object, new: object) -> str:
     """Return `train.epochs 3 -> 4`; digests and other long values only by their key."""
-    short = all(value is None or (isinstance(value, str | int | float) and len(str(value)) <= 11) for value in (old, new))
+    short = all(
+        value is None or (isinstance(value, str | int | float) and len(str(value)) <= 11) for value in (old, new)
+    )
     return f"{key} {old} -> {new}" if short else key

@@ -54,7 +54,9 @@ def read_features(folder: Path) -> tuple[list[Feature], list[str]]:
     """Return the features of an ExampleStatistics artifact, train first, and what could not be read, in words."""
     features: dict[str, Feature] = {}
     problems = []
-    paths = sorted(folder.glob("Split-*/FeatureStats.pb"), key=lambda path: (path.parent.name != "Split-train", path.parent.name))
+    paths = sorted(
+        folder.glob("Split-*/FeatureStats.pb"), key=lambda path: (path.parent.name != "Split-train", path.parent.name)
+    )
     for path in paths:
         split = path.parent.name.removeprefix("Split-")
         try:
@@ -79,7 +81,9 @@ def _add_split(features: dict[str, Feature], split: str, serialized: bytes) -> N
         name = proto.name or ".".join(proto.path.step)
         stats = proto.WhichOneof("stats")
         kind = {"num_stats": "numeric", "string_stats": "text"}.get(stats, "bytes")
-        feature = features.setdefault(name, Feature(name, kind, statistics_pb2.FeatureNameStatistics.Type.Name(proto.type).lower()))
+        feature = features.setdefault(
+            name, Feature(name, kind, statistics_pb2.FeatureNameStatistics.Type.Name(proto.type).lower())
+        )
         feature.splits[split] = _facts(proto, stats)
 
 
@@ -97,15 +101,26 @@ def _facts(proto, stats: str | None) -> SplitFacts:
         standard = next((histogram for histogram in own.histograms if histogram.type == histogram.STANDARD), None)
         buckets = tuple((b.low_value, b.high_value, b.sample_count) for b in standard.buckets) if standard else ()
         return SplitFacts(
-            rows, missing, mean=own.mean if known else None, std_dev=own.std_dev if known else None, smallest=own.min if known else None,
-            median=own.median if known else None, largest=own.max if known else None, zeros=own.num_zeros / common.num_non_missing if known else None,
+            rows,
+            missing,
+            mean=own.mean if known else None,
+            std_dev=own.std_dev if known else None,
+            smallest=own.min if known else None,
+            median=own.median if known else None,
+            largest=own.max if known else None,
+            zeros=own.num_zeros / common.num_non_missing if known else None,
             not_numbers=int(standard.num_nan) if standard else 0,
             buckets=tuple(b for b in buckets if all(math.isfinite(value) for value in b) and b[2] > 0),
-        )  # fmt: skip
+        )
     if stats == "string_stats":
         top = tuple((value.value, value.frequency) for value in own.top_values)
         return SplitFacts(
-            rows, missing, unique=int(own.unique), average_length=own.avg_length, top=top, ranks=tuple(b.sample_count for b in own.rank_histogram.buckets)
+            rows,
+            missing,
+            unique=int(own.unique),
+            average_length=own.avg_length,
+            top=top,
+            ranks=tuple(b.sample_count for b in own.rank_histogram.buckets),
         )
     length = getattr(own, "avg_num_bytes", None)
     unique = int(getattr(own, "unique", 0)) or None
@@ -138,7 +153,10 @@ def common_bins(feature: Feature) -> list[Bin]:
     number = min(MAX_BINS, max(1, round((high - low) / widest)))
     step = (high - low) / number
     shares = {split: _rebin(by_split.get(split, ()), low, step, number) for split in feature.splits}
-    return [Bin(low + i * step, low + (i + 1) * step, {split: values[i] for split, values in shares.items()}) for i in range(number)]
+    return [
+        Bin(low + i * step, low + (i + 1) * step, {split: values[i] for split, values in shares.items()})
+        for i in range(number)
+    ]
 
 
 def _rebin(buckets: tuple[tuple[float, float, float], ...], low: float, step: float, number: int) -> list[float]:

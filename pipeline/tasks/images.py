@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def decode(encoded, height: int, width: int):
-    """Return grey images from PNG or JPEG bytes: [batch, 1] or [batch] string to [batch, height, width, 1] float32 in 0..1.
+    """Return grey images in 0..1, float32 [batch, height, width, 1], from PNG or JPEG bytes, [batch] or [batch, 1].
 
     An image of another size fails in the graph; ingestion has refused it long before.
     """
@@ -14,7 +14,8 @@ def decode(encoded, height: int, width: int):
         pixels = tf.io.decode_image(image, channels=1, expand_animations=False)
         return tf.ensure_shape(pixels, [height, width, 1])
 
-    pixels = tf.map_fn(decode_one, tf.reshape(encoded, [-1]), fn_output_signature=tf.TensorSpec([height, width, 1], tf.uint8))
+    grey = tf.TensorSpec([height, width, 1], tf.uint8)
+    pixels = tf.map_fn(decode_one, tf.reshape(encoded, [-1]), fn_output_signature=grey)
     return tf.cast(pixels, tf.float32) / 255.0
 
 

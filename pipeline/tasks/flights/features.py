@@ -14,16 +14,21 @@ LABEL = "late"
 # `date` as a name gives each day an effect of its own. A new day is out of the vocabulary: model.py says what then.
 NAMES = ("carrier", "origin", "dest", "date")
 SCALED = ("distance", "temp", "dewp", "humid", "wind_speed", "wind_gust", "pressure", "visib")
+CLOCK = ("month", "day", "weekday", "dep_hour", "dep_minute", "arr_hour", "arr_minute")
 MAY_MISS = ("temp", "wind_gust", "pressure")  # whose absence says something: no report, no gusts, unstable pressure
 CAP = 4.0  # standard deviations; one int8 scale covers the packed input, so outliers would cost all others resolution
 
 
 def preprocessing_fn(inputs: dict) -> dict:
     """Return `numeric` float32 [batch, n], an int64 id [batch] for each of NAMES, and the label int64 [batch]."""
+    import tensorflow as tf
     import tensorflow_transform as tft
 
-    outputs = {name: tft.compute_and_apply_vocabulary(_text(inputs[name]), vocab_filename=name, num_oov_buckets=1) for name in NAMES}
-    return outputs | {"numeric": _numeric(inputs), LABEL: _label(inputs[LABEL])}
+    outputs = {"numeric": _numeric(inputs), LABEL: tf.cast(tf.reshape(inputs[LABEL], [-1]), tf.int64)}
+    for name in NAMES:
+        text = tf.reshape(inputs[name], [-1])
+        outputs[name] = tft.compute_and_apply_vocabulary(text, vocab_filename=name, num_oov_buckets=1)
+    return outputs
 
 
 def _numeric(inputs: dict):
@@ -31,9 +36,9 @@ def _numeric(inputs: dict):
     import tensorflow as tf
     import tensorflow_transform as tft
 
-    used = (*SCALED, "precip", "wind_dir", "month", "day", "weekday", "dep_hour", "dep_minute", "arr_hour", "arr_minute")
-    raw = {name: _number(inputs[name]) for name in used}
-    scaled = tft.scale_to_z_score(tf.stack([raw[name] for name in SCALED], axis=1), elementwise=True)  # NaN is left out
+    raw = {name: _number(inputs[name]) for name in (*SCALED, *CLOCK, "precip", "wind_dir")}
+    # one analysis for all of them; it leaves NaN out
+    scaled = tft.scale_to_z_score(tf.stack([raw[name] for name in SCALED], axis=1), elementwise=True)
     wind = raw["wind_dir"] * (math.pi / 180)
     columns = [
         *_periodic(raw["dep_hour"] * 60 + raw["dep_minute"], 1440, harmonics=2),
@@ -51,7 +56,7 @@ def _numeric(inputs: dict):
 
 
 def _periodic(value, period: float, harmonics: int) -> list:
-    """Return sine and cosine of `value`, so that the end of a period lies beside its beginning: November near October."""
+    """Return sines and cosines of `value`: the end of a period lies beside its beginning, November near January."""
     import tensorflow as tf
 
     angles = [value * (2 * math.pi * k / period) for k in range(1, harmonics + 1)]
@@ -66,18 +71,6 @@ def _number(value):
         floats = tf.SparseTensor(value.indices, tf.cast(value.values, tf.float32), [value.dense_shape[0], 1])
         value = tf.sparse.to_dense(floats, default_value=math.nan)
     return tf.cast(tf.reshape(value, [-1]), tf.float32)
-
-
-def _text(value):
-    import tensorflow as tf
-
-    return tf.reshape(value, [-1])
-
-
-def _label(value):
-    import tensorflow as tf
-
-    return tf.cast(tf.reshape(value, [-1]), tf.int64)
 
 
 def _known(value):

@@ -23,7 +23,12 @@ sample = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(sample)
 
 GOLDEN = Path(__file__).parent / "golden"
-NEXT = ["headrace serve flights", "headrace explain Trainer", "headrace release promote flights", "headrace kubeflow compile flights"]
+NEXT = [
+    "headrace serve flights",
+    "headrace explain Trainer",
+    "headrace release promote flights",
+    "headrace kubeflow compile flights",
+]
 
 
 class Terminal(io.StringIO):
@@ -53,7 +58,9 @@ def rich_console(width: int, **options):
     """Return a rich console that believes in a terminal of `width` cells."""
     from rich.console import Console
 
-    return Console(file=Terminal(), force_terminal=True, width=width, highlight=False, markup=False, emoji=False, **options)
+    return Console(
+        file=Terminal(), force_terminal=True, width=width, highlight=False, markup=False, emoji=False, **options
+    )
 
 
 def without_escapes(text: str) -> str:
@@ -84,7 +91,10 @@ def test_progress_is_printed_at_most_every_five_seconds_when_piped():
     for second in range(0, 13):
         now[0] = float(second)
         view.node_progress("Trainer", second / 13, f"epoch {second}")
-    assert stream.getvalue().splitlines() == ["  Trainer            38 %  epoch 5", "  Trainer            77 %  epoch 10"]
+    assert stream.getvalue().splitlines() == [
+        "  Trainer            38 %  epoch 5",
+        "  Trainer            77 %  epoch 10",
+    ]
 
 
 def test_json_lines_hold_one_strict_object_per_event():
@@ -107,7 +117,11 @@ def test_json_lines_hold_one_strict_object_per_event():
     names = [event["event"] for event in events]
     assert names == ["header", "node_started", *["node_progress"] * 4, "node_finished", "finished"]
     assert [event["fraction"] for event in events if event["event"] == "node_progress"] == [0.0, 0.25, 0.5, 0.75]
-    assert events[-2]["node"] == "Evaluator" and events[-2]["status"] == "ran" and events[-2]["summary"]["metrics"]["overall"]["auc"] is None
+    assert (
+        events[-2]["node"] == "Evaluator"
+        and events[-2]["status"] == "ran"
+        and events[-2]["summary"]["metrics"]["overall"]["auc"] is None
+    )
     assert events[-1]["run"]["task"] == "flights" and events[-1]["next"] == NEXT
     assert "nodes" not in events[0]["run"]
 
@@ -130,16 +144,14 @@ def test_on_a_terminal_each_node_is_one_line_that_fits_and_ends_in_its_seconds(w
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_live_view_shows_running_nodes_with_bar_note_and_seconds(width):
-    console = rich_console(width)
-    view = LiveView(console)
+    view, page = LiveView(rich_console(width)), rich_console(width)
     view.node_started("Trainer")
     view.node_progress("Trainer", 0.7, "epoch 2/3  loss 0.512")
     view.node_started("StatisticsGen")
     view._running["Trainer"].started -= 7.0
-    with console.capture() as captured:
-        console.print(view)
+    page.print(view)
     view.close()
-    trainer, statistics = without_escapes(captured.get()).splitlines()
+    trainer, statistics = without_escapes(page.file.getvalue()).splitlines()
     assert trainer.startswith("  Trainer            ███████░░░ epoch 2/3  loss 0.512  3 s left")
     assert trainer.rstrip().endswith("7.0 s")
     assert statistics.startswith("  StatisticsGen      …")
@@ -182,8 +194,17 @@ def test_make_view_picks_the_view_of_the_stream(monkeypatch):
 
 
 def test_rich_is_not_imported_when_output_is_piped():
-    code = "import sys; from pipeline.console import make_view, render_error; v = make_view('auto'); v.header({'task': 'x'}); v.finished({}, []); print('rich' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
+    code = """
+import sys
+from pipeline.console import make_view, render_error
+view = make_view("auto")
+view.header({"task": "x"})
+view.finished({}, [])
+print("rich" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]
+    )
     assert done.stdout.splitlines()[-1] == "False"
 
 
@@ -213,7 +234,17 @@ def test_missing_and_not_a_number_values_are_shown_as_such():
     run = sample.sample_run()
     evaluator = run["nodes"][7]["summary"]
     evaluator["metrics"]["overall"] = {"auc": math.nan, "accuracy": None, "example_count": 10.0}
-    evaluator["checks"] = [{"metric": "auc", "slice": "overall", "value": math.nan, "bound": {"min": 0.6}, "kind": "value", "passed": False, "note": "not defined on these rows"}]
+    evaluator["checks"] = [
+        {
+            "metric": "auc",
+            "slice": "overall",
+            "value": math.nan,
+            "bound": {"min": 0.6},
+            "kind": "value",
+            "passed": False,
+            "note": "not defined on these rows",
+        }
+    ]
     run["nodes"][9]["summary"]["models"][3].update(latency_us=None, latency_ratio=None, agreement=None, delta={})
     stream = io.StringIO()
     play(PlainView(stream), run)
@@ -247,7 +278,13 @@ def test_events_may_come_from_several_threads():
 def test_an_error_is_printed_as_the_error_itself_reads():
     from pipeline.errors import HeadraceError
 
-    error = HeadraceError("HR-CLI-001", "there is no task 'fligths'", [f"line {i}" for i in range(7)], "one of flights", ["headrace tasks", "headrace run flights"])
+    error = HeadraceError(
+        "HR-CLI-001",
+        "there is no task 'fligths'",
+        [f"line {i}" for i in range(7)],
+        "one of flights",
+        ["headrace tasks", "headrace run flights"],
+    )
     stream = io.StringIO()
     render_error(error.to_dict(), stream)
     own = [re.sub(r" +", " ", line.strip()) for line in str(error).splitlines()]
@@ -255,6 +292,9 @@ def test_an_error_is_printed_as_the_error_itself_reads():
     assert printed == own
 
 
-@pytest.mark.parametrize(("fraction", "drawn"), [(0, "░░░░░░░░░░ "), (0.5, "█████░░░░░ "), (2, "██████████ "), (-1, "░░░░░░░░░░ "), (math.nan, "░░░░░░░░░░ ")])
+@pytest.mark.parametrize(
+    ("fraction", "drawn"),
+    [(0, "░░░░░░░░░░ "), (0.5, "█████░░░░░ "), (2, "██████████ "), (-1, "░░░░░░░░░░ "), (math.nan, "░░░░░░░░░░ ")],
+)
 def test_a_bar_has_ten_cells_whatever_the_fraction(fraction, drawn):
     assert bar(fraction) == drawn

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.console import describe, figures, findings, show
+from pipeline.console import describe, figures, findings, record, show
 from pipeline.console import tables as tables_of
 from pipeline.console.document import Table, show_plain
 
@@ -28,22 +28,65 @@ def printed(document) -> str:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (figures.count(327346), "327,346"), (figures.count(None), "-"), (figures.count(math.nan), "NaN"), (figures.count(-math.inf), "-inf"),
-        (figures.counted(1, "warning"), "1 warning"), (figures.counted(3, "vocabulary"), "3 vocabularies"), (figures.counted(0, "error"), "0 errors"),
-        (figures.compact(141203.2), "141k"), (figures.compact(1_234_567), "1.2M"), (figures.compact(870), "870"), (figures.compact(999_960), "1.0M"), (figures.compact(0.25), "0.25"),
-        (figures.seconds(0), "0.0 s"), (figures.seconds(2.31), "2.3 s"), (figures.seconds(9.96), "10 s"), (figures.seconds(34.4), "34 s"), (figures.seconds(59.6), "1 min 00 s"),
-        (figures.seconds(125), "2 min 05 s"), (figures.seconds(3725), "1 h 02 min"), (figures.seconds(12 * 86400), "12 d"), (figures.seconds(None), "-"),
-        (figures.microseconds(5.8), "5.8 us"), (figures.microseconds(1900), "1.9 ms"), (figures.microseconds(0.4), "0.4 us"), (figures.microseconds(2_000_000), "2.0 s"),
-        (figures.size(60_812), "61 kB"), (figures.size(512), "512 B"), (figures.size(1_240_000), "1.2 MB"), (figures.size(999_900), "1.0 MB"),
-        (figures.percent(0.997), "99.7 %"), (figures.percent(0.0001), "< 0.1 %"), (figures.percent(0.99999), "> 99.9 %"), (figures.percent(1), "100.0 %"), (figures.percent(0), "0.0 %"),
-        (figures.metric("auc", 0.6681), "0.668"), (figures.metric("example_count", 53884.0), "53,884"), (figures.metric("auc", "odd"), "odd"),
-        (figures.signed(0.004), "+0.004"), (figures.signed(-0.0004), "0.000"), (figures.signed(-0.001), "-0.001"),
-        (figures.general(2013), "2013"), (figures.general(31204), "31,204"), (figures.general(3.14159), "3.142"), (figures.general(17031320100.0), "1.703e+10"),
-        (figures.bound({"min": 0.63}), ">= 0.630"), (figures.bound({"min": 0.0, "max": None}), ">= 0"), (figures.bound({"min": 0.9, "max": 1.1}), "0.900 to 1.100"), (figures.bound({}), ""),
-        (figures.value(None), "null"), (figures.value(True), "true"), (figures.value([1, "a"]), "[1, a]"), (figures.value(""), '""'), (figures.value({}), "{}"),
-        (figures.plain("a\tb\u2028"), "a\\tb\\u2028"), (figures.cut("abcdef", 4), "abc…"), (figures.cut("名前名前", 5), "名前…"), (figures.pad("名", 4), "名  "),
+        (figures.count(327346), "327,346"),
+        (figures.count(None), "-"),
+        (figures.count(math.nan), "NaN"),
+        (figures.count(-math.inf), "-inf"),
+        (figures.counted(1, "warning"), "1 warning"),
+        (figures.counted(3, "vocabulary"), "3 vocabularies"),
+        (figures.counted(0, "error"), "0 errors"),
+        (figures.compact(141203.2), "141k"),
+        (figures.compact(1_234_567), "1.2M"),
+        (figures.compact(870), "870"),
+        (figures.compact(999_960), "1.0M"),
+        (figures.compact(0.25), "0.25"),
+        (figures.seconds(0), "0.0 s"),
+        (figures.seconds(2.31), "2.3 s"),
+        (figures.seconds(9.96), "10 s"),
+        (figures.seconds(34.4), "34 s"),
+        (figures.seconds(59.6), "1 min 00 s"),
+        (figures.seconds(125), "2 min 05 s"),
+        (figures.seconds(3725), "1 h 02 min"),
+        (figures.seconds(12 * 86400), "12 d"),
+        (figures.seconds(None), "-"),
+        (figures.microseconds(5.8), "5.8 us"),
+        (figures.microseconds(1900), "1.9 ms"),
+        (figures.microseconds(0.4), "0.4 us"),
+        (figures.microseconds(2_000_000), "2.0 s"),
+        (figures.size(60_812), "61 kB"),
+        (figures.size(512), "512 B"),
+        (figures.size(1_240_000), "1.2 MB"),
+        (figures.size(999_900), "1.0 MB"),
+        (figures.percent(0.997), "99.7 %"),
+        (figures.percent(0.0001), "< 0.1 %"),
+        (figures.percent(0.99999), "> 99.9 %"),
+        (figures.percent(1), "100.0 %"),
+        (figures.percent(0), "0.0 %"),
+        (figures.metric("auc", 0.6681), "0.668"),
+        (figures.metric("example_count", 53884.0), "53,884"),
+        (figures.metric("auc", "odd"), "odd"),
+        (figures.signed(0.004), "+0.004"),
+        (figures.signed(-0.0004), "0.000"),
+        (figures.signed(-0.001), "-0.001"),
+        (figures.general(2013), "2013"),
+        (figures.general(31204), "31,204"),
+        (figures.general(3.14159), "3.142"),
+        (figures.general(17031320100.0), "1.703e+10"),
+        (figures.bound({"min": 0.63}), ">= 0.630"),
+        (figures.bound({"min": 0.0, "max": None}), ">= 0"),
+        (figures.bound({"min": 0.9, "max": 1.1}), "0.900 to 1.100"),
+        (figures.bound({}), ""),
+        (figures.value(None), "null"),
+        (figures.value(True), "true"),
+        (figures.value([1, "a"]), "[1, a]"),
+        (figures.value(""), '""'),
+        (figures.value({}), "{}"),
+        (figures.plain("a\tb\u2028"), "a\\tb\\u2028"),
+        (figures.cut("abcdef", 4), "abc…"),
+        (figures.cut("名前名前", 5), "名前…"),
+        (figures.pad("名", 4), "名  "),
     ],
-)  # fmt: skip
+)
 def test_figures_are_written_for_people(written, expected):
     assert written == expected
 
@@ -66,7 +109,7 @@ def test_figures_are_written_for_people(written, expected):
     ],
 )
 def test_every_node_is_described_in_one_line(node_id, words):
-    assert describe(findings.node(sample.sample_run(), node_id)) == words
+    assert describe(record.node(sample.sample_run(), node_id)) == words
 
 
 @pytest.mark.parametrize("node_id", sorted(sample.UPSTREAM))
@@ -76,11 +119,17 @@ def test_a_summary_that_lacks_its_figures_is_still_described(node_id, summary):
 
 
 def test_a_failed_node_is_described_by_its_error():
-    assert describe({"id": "Trainer", "status": "failed", "error": {"code": "HR-TASK-001", "what": "build_model raised"}}) == "HR-TASK-001  build_model raised"
+    assert (
+        describe({"id": "Trainer", "status": "failed", "error": {"code": "HR-TASK-001", "what": "build_model raised"}})
+        == "HR-TASK-001  build_model raised"
+    )
 
 
 def test_a_gate_that_did_not_pass_says_which_scheme():
-    models = [{"scheme": "int8", "gated": True, "passed": False, "latency_us": 5.0}, {"scheme": "float16", "gated": False, "passed": True}]
+    models = [
+        {"scheme": "int8", "gated": True, "passed": False, "latency_us": 5.0},
+        {"scheme": "float16", "gated": False, "passed": True},
+    ]
     assert describe({"id": "EdgeEvaluator", "summary": {"models": models}}).endswith("FAILED: int8")
 
 
@@ -90,18 +139,26 @@ def test_slices_come_worst_first_and_say_why_they_are_not_gated():
     assert rows[0].name == "overall" and values == sorted(values)
     small = next(row for row in rows if row.name == "carrier=OO")
     assert (small.gated, small.note, small.examples) == (False, "under 200 rows", 29.0)
-    assert {row.name for row in rows[1:] if not row.gated} == {f"carrier={name}" for name in ("AS", "F9", "YV", "HA", "OO")}
+    assert {row.name for row in rows[1:] if not row.gated} == {
+        f"carrier={name}" for name in ("AS", "F9", "YV", "HA", "OO")
+    }
 
 
 def test_the_worst_slices_hold_the_failing_ones_and_one_that_is_not_gated():
     run = sample.sample_run()
-    best = max((check for check in run["nodes"][7]["summary"]["checks"] if check["slice"] != "overall"), key=lambda check: check["value"])
+    best = max(
+        (check for check in run["nodes"][7]["summary"]["checks"] if check["slice"] != "overall"),
+        key=lambda check: check["value"],
+    )
     best["passed"] = False
     names = [row.name for row in findings.worst_slices(run)]
     assert best["slice"] in names and "carrier=OO" in names and len(names) == 4
 
 
-@pytest.mark.parametrize(("metric", "better", "worse"), [("auc", 0.9, 0.8), ("log_loss", 0.3, 0.4), ("calibration", 1.05, 0.8), ("auc", 0.1, math.nan), ("auc", 0.1, None)])
+@pytest.mark.parametrize(
+    ("metric", "better", "worse"),
+    [("auc", 0.9, 0.8), ("log_loss", 0.3, 0.4), ("calibration", 1.05, 0.8), ("auc", 0.1, math.nan), ("auc", 0.1, None)],
+)
 def test_goodness_knows_which_way_a_metric_runs(metric, better, worse):
     assert findings.goodness(metric, better) > findings.goodness(metric, worse)
 
@@ -113,7 +170,10 @@ def test_the_reason_of_a_missing_blessing_names_each_failed_check():
 
 
 def test_a_hundred_failed_slices_are_counted_not_listed():
-    checks = [{"metric": "auc", "slice": f"s{i}", "value": 0.1, "bound": {"min": 0.5}, "kind": "value", "passed": False} for i in range(100)]
+    checks = [
+        {"metric": "auc", "slice": f"s{i}", "value": 0.1, "bound": {"min": 0.5}, "kind": "value", "passed": False}
+        for i in range(100)
+    ]
     run = {"nodes": [{"id": "Evaluator", "summary": {"blessed": False, "checks": checks, "metrics": {"overall": {}}}}]}
     failures = findings.blessing(run)[2]
     assert len(failures) == 9 and failures[-1] == "and 92 more"
@@ -122,15 +182,31 @@ def test_a_hundred_failed_slices_are_counted_not_listed():
 def test_tables_print_the_recorded_text():
     runs = [sample.sample_run(), sample.stopped_run(), sample.unblessed_run()]
     explanation = {
-        "node": "Trainer", "status": "ran", "since": "2026-11-29-090000",
-        "parts": [{"name": "code", "changed": False, "detail": "components/trainer (9 modules)"}, {"name": "config", "changed": True, "detail": "train.epochs 3 -> 4   (--set, this run)"}],
-    }  # fmt: skip
-    tasks = [{"name": "flights", "problem": "binary", "data": "ready", "description": "late arrivals"}, {"name": "mnist", "problem": "multiclass", "data": "headrace data mnist", "description": "digits"}]
-    checks = [{"name": "stack", "state": "ok", "found": "compat: glibc 2.36", "fix": ""}, {"name": "chromium", "state": "missing", "found": "", "fix": "apt install chromium"}, {"name": "GPU", "state": "optional", "found": "none"}]
+        "node": "Trainer",
+        "status": "ran",
+        "since": "2026-11-29-090000",
+        "parts": [
+            {"name": "code", "changed": False, "detail": "components/trainer (9 modules)"},
+            {"name": "config", "changed": True, "detail": "train.epochs 3 -> 4   (--set, this run)"},
+        ],
+    }
+    tasks = [
+        {"name": "flights", "problem": "binary", "data": "ready", "description": "late arrivals"},
+        {"name": "mnist", "problem": "multiclass", "data": "headrace data mnist", "description": "digits"},
+    ]
+    checks = [
+        {"name": "stack", "state": "ok", "found": "compat: glibc 2.36", "fix": ""},
+        {"name": "chromium", "state": "missing", "found": "", "fix": "apt install chromium"},
+        {"name": "GPU", "state": "optional", "found": "none"},
+    ]
     documents = [
-        tables_of.runs_document(runs), tables_of.status_document(sample.stopped_run()), tables_of.explain_document(explanation), tables_of.tasks_document(tasks),
-        tables_of.doctor_document(checks), tables_of.config_document(sample.config(), sample.sample_run()["config_sources"]),
-    ]  # fmt: skip
+        tables_of.runs_document(runs),
+        tables_of.status_document(sample.stopped_run()),
+        tables_of.explain_document(explanation),
+        tables_of.tasks_document(tasks),
+        tables_of.doctor_document(checks),
+        tables_of.config_document(sample.config(), sample.sample_run()["config_sources"]),
+    ]
     assert "\n".join(printed(document) for document in documents) == (GOLDEN / "tables.txt").read_text(encoding="utf-8")
 
 
@@ -138,8 +214,20 @@ def test_tables_print_the_recorded_text():
     ("explanation", "words"),
     [
         ({"node": "A", "status": "ran", "since": None}, "A ran because no earlier run has it"),
-        ({"node": "A", "status": "cached", "since": "r1", "parts": [{"name": "code", "changed": False}]}, "A was cached because none of its 1 input changed since run r1"),
-        ({"node": "A", "status": "ran", "since": "r1", "parts": [{"name": "code", "changed": False}], "reason": "--fresh"}, "A ran although none of its 1 input changed since run r1: --fresh"),
+        (
+            {"node": "A", "status": "cached", "since": "r1", "parts": [{"name": "code"}, {"name": "config"}]},
+            "A was cached because none of its 2 inputs changed since run r1",
+        ),
+        (
+            {
+                "node": "A",
+                "status": "ran",
+                "since": "r1",
+                "parts": [{"name": "code"}, {"name": "config"}],
+                "reason": "--fresh",
+            },
+            "A ran although none of its 2 inputs changed since run r1: --fresh",
+        ),
     ],
 )
 def test_explain_says_why_in_one_sentence(explanation, words):
@@ -153,9 +241,14 @@ def test_empty_lists_are_said_in_words():
 
 def test_columns_stay_aligned_with_wide_characters_and_odd_lengths():
     stream = io.StringIO()
-    show_plain([Table(["name", "n", "end"], [["名前", "1", "x"], ["a" * 60, "22", "y"], ["é", "333", ""]], right=["n"])], stream)
+    show_plain(
+        [Table(["name", "n", "end"], [["名前", "1", "x"], ["a" * 60, "22", "y"], ["é", "333", ""]], right=["n"])],
+        stream,
+    )
     lines = stream.getvalue().splitlines()
-    assert [figures.width(line[: line.index("x" if "x" in line else "y")]) for line in lines[1:3]] == [2 + 60 + 2 + 3 + 2] * 2
+    assert [figures.width(line[: line.index("x" if "x" in line else "y")]) for line in lines[1:3]] == [
+        2 + 60 + 2 + 3 + 2
+    ] * 2
     assert lines[3] == "  é" + " " * 59 + "  333"
 
 
@@ -168,7 +261,11 @@ def test_tables_fit_a_terminal_of_any_width(width, monkeypatch):
     console = Console(file=io.StringIO(), force_terminal=True, width=width, no_color=True, highlight=False)
     run = sample.sample_run()
     run["config"]["data"]["path"] = "/very/long/" + "folder/" * 40
-    for document in (tables_of.status_document(run), tables_of.config_document(run["config"], {}), tables_of.runs_document([run])):
+    for document in (
+        tables_of.status_document(run),
+        tables_of.config_document(run["config"], {}),
+        tables_of.runs_document([run]),
+    ):
         show_rich(document, console)
     import re
 
@@ -176,6 +273,9 @@ def test_tables_fit_a_terminal_of_any_width(width, monkeypatch):
     assert max(figures.width(line) for line in lines) <= width
 
 
-@pytest.mark.parametrize(("key", "source"), [("train.epochs", "--set"), ("evaluate.thresholds.auc.min", "task.yaml"), ("train.seed", "default")])
+@pytest.mark.parametrize(
+    ("key", "source"),
+    [("train.epochs", "--set"), ("evaluate.thresholds.auc.min", "task.yaml"), ("train.seed", "default")],
+)
 def test_a_section_s_source_counts_for_its_keys(key, source):
     assert tables_of.source_of(key, {"train.epochs": "--set", "evaluate.thresholds": "task.yaml"}) == source

@@ -45,10 +45,12 @@ def test_a_missing_value_is_what_it_was_in_training(model_dir, oracle):
     assert error.value.seen == ["column month has no value"]
 
 
-def test_an_answer_that_is_not_a_number_names_the_row(model_dir):
+def test_an_answer_that_is_not_a_number_names_the_row_and_what_is_missing(model_dir, monkeypatch):
+    answers = {"outputs": np.array([[0.5], [np.nan]], np.float32)}
+    monkeypatch.setattr(LoadedModel, "predict", lambda self, signature, inputs: answers)
     with pytest.raises(HeadraceError, match="HR-PREDICT-008  the model refused row 2") as error:
-        predict_rows(model_dir, [GOOD, {**GOOD, "distance": float("inf")}, {**GOOD, "month": -(2**62)}])
-    assert "nan" in error.value.seen[0]
+        predict_rows(model_dir, [GOOD, {**GOOD, "distance": None}])
+    assert error.value.seen == ["the answer is [nan]; missing: distance"]
 
 
 def test_csv_and_json_lines_files_give_the_same_answers(model_dir, tmp_path, oracle):

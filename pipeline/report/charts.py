@@ -9,106 +9,14 @@ from dataclasses import dataclass
 from pipeline.console import figures
 from pipeline.report.statistics import Bin
 
-ROW = 52  # height of a node in the graph and of its row beside it, pixels
-LANE, DOT, CORNER = 13, 6, 6
-HUES = 6  # number of line colours in style.css
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A line from one node to another; `hue` is the colour of its source."""
-
-    source: str
-    target: str
-    path: str
-    hue: int
-
-
-@dataclass(frozen=True)
-class Dot:
-    """A node of the graph."""
-
-    id: str
-    x: float
-    y: float
-    status: str
-    arrows: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Graph:
-    """The DAG as rows: nodes in running order, lines to the next row straight, all others in lanes on the left."""
-
-    width: float
-    height: float
-    dots: list[Dot]
-    edges: list[Edge]
-
-
-def graph(nodes: Sequence[dict], text_width: float = 190) -> Graph:
-    """Lay out the nodes of a run record; an upstream that the record lacks is left out."""
-    rows = {node["id"]: i for i, node in enumerate(nodes)}
-    links = [(rows[up], i) for i, node in enumerate(nodes) for up in node.get("upstream") or [] if rows.get(up, i) < i]
-    lanes = _lanes(links)
-    x = 14 + LANE * (max(lanes.values(), default=-1) + 1)
-    edges, hues = [], {source: number % HUES for number, source in enumerate(sorted(lanes))}  # lanes first: they are the ones to tell apart
-    for source, target in links:
-        straight = target == source + 1
-        path = f"M{x} {_y(source) + DOT}V{_y(target) - DOT}" if straight else _lane_path(x, x - LANE * (lanes[source] + 1), source, target)
-        edges.append(Edge(nodes[source]["id"], nodes[target]["id"], path, hues.setdefault(source, len(hues) % HUES)))
-    dots = []
-    for i, node in enumerate(nodes):
-        into = [target - source for source, target in links if target == i]
-        arrows = ([f"M{x - DOT} {_y(i)}l-7 -4v8z"] if any(step > 1 for step in into) else []) + ([f"M{x} {_y(i) - DOT}l-4 -7h8z"] if 1 in into else [])
-        dots.append(Dot(node["id"], x, _y(i), node.get("status", "pending"), tuple(arrows)))
-    return Graph(x + 16 + text_width, ROW * len(nodes), dots, edges)
-
-
-def _y(row: int) -> float:
-    return ROW * row + ROW / 2
-
-
-def _lanes(links: list[tuple[int, int]]) -> dict[int, int]:
-    """Return a lane for every row whose lines pass over other rows, the innermost free one, short spans first."""
-    spans = {}
-    for source, target in links:
-        if target > source + 1:
-            spans[source] = max(spans.get(source, 0), target)
-    lanes: dict[int, int] = {}
-    for source in sorted(spans, key=lambda row: (spans[row] - row, row)):
-        taken = {lanes[other] for other in lanes if other < spans[source] and spans[other] > source}
-        lanes[source] = next(lane for lane in range(len(spans)) if lane not in taken)
-    return lanes
-
-
-def _lane_path(x: float, lane_x: float, source: int, target: int) -> str:
-    """Return a line that leaves its node downwards, turns into its lane, and enters the target from the left."""
-    top, end, c = _y(source) + DOT, _y(target), CORNER
-    return f"M{x} {top}v6q0 {c} -{c} {c}H{lane_x + c}q-{c} 0 -{c} {c}V{end - c}q0 {c} {c} {c}H{x - DOT - 6}"
-
-
-def spans(run: dict) -> dict[str, tuple[float, float]]:
-    """Return where each node's bar starts and how long it is, in percent of the run; only nodes that ran have one."""
-    from datetime import datetime
-
-    found = {}
-    for node in run.get("nodes") or []:
-        elapsed = node.get("elapsed_s")
-        if not figures.is_number(elapsed) or elapsed <= 0 or node.get("status") not in ("ran", "failed", "stopped"):
-            continue
-        try:
-            found[node["id"]] = (datetime.fromisoformat(node["started"]).timestamp(), elapsed)
-        except (KeyError, TypeError, ValueError):
-            continue
-    if not found:
-        return {}
-    begin = min(start for start, _ in found.values())
-    total = max(start + elapsed for start, elapsed in found.values()) - begin
-    return {name: (100 * (start - begin) / total, max(0.4, 100 * elapsed / total)) for name, (start, elapsed) in found.items()}
+MAX_MARKS, MAX_POINTS = 60, 400  # points of a line that are drawn as dots to point at, and that are drawn at all
 
 
 def ticks(low: float, high: float, about: int = 4) -> list[float]:
-    """Return round values that span `low` to `high`. Source of the 1-2-5 steps: Heckbert, Nice Numbers for Graph Labels (1990)."""
+    """Return round values that span `low` to `high`.
+
+    Source of the 1-2-5 steps: Heckbert, Nice Numbers for Graph Labels, Graphics Gems (1990).
+    """
     if not high > low:
         pad = abs(low) * 0.1 or 1.0
         low, high = low - pad, high + pad
@@ -123,7 +31,9 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     """Return the values with as many decimals as their step needs: `0.70`, `0.72`."""
     step = values[1] - values[0]
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    return [f"{value:.{decimals}f}" if abs(value) < 1e5 and decimals <= 6 else figures.general(value) for value in values]
+    return [
+        f"{value:.{decimals}f}" if abs(value) < 1e5 and decimals <= 6 else figures.general(value) for value in values
+    ]
 
 
 @dataclass(frozen=True)
@@ -152,16 +62,21 @@ class Chart:
     bottom: float = 24
 
 
-MAX_MARKS, MAX_POINTS = 60, 400
-
-
 def curves(history: dict[str, Sequence[float | None]]) -> list[Chart]:
     """Return a chart per metric with its training and evaluation curve; gaps where a value is not finite."""
     names = [name for name in history if not (name.startswith("val_") and name[4:] in history)]
     charts = []
     for name in names:
-        pair = {"train": history[name], "eval": history.get(f"val_{name}")} if not name.startswith("val_") else {"eval": history[name]}
-        lines = {split: list(values) for split, values in pair.items() if isinstance(values, Sequence) and not isinstance(values, str) and len(values)}
+        pair = (
+            {"train": history[name], "eval": history.get(f"val_{name}")}
+            if not name.startswith("val_")
+            else {"eval": history[name]}
+        )
+        lines = {
+            split: list(values)
+            for split, values in pair.items()
+            if isinstance(values, Sequence) and not isinstance(values, str) and len(values)
+        }
         if any(_finite(value) for values in lines.values() for value in values):
             charts.append(_line_chart(name.removeprefix("val_"), lines))
     return charts
@@ -193,11 +108,17 @@ def _line_chart(title: str, lines: dict[str, list]) -> Chart:
         for i, value in points:
             path += f"{'L' if pen_down else 'M'}{x(i)} {y(value)}" if _finite(value) else ""
             pen_down = _finite(value)
-        marks = tuple((x(i), y(v), f"{split}, epoch {i + 1}: {figures.metric(title, v)}") for i, v in points if _finite(v)) if len(points) <= MAX_MARKS else ()
+        marks = (
+            tuple((x(i), y(v), f"{split}, epoch {i + 1}: {figures.metric(title, v)}") for i, v in points if _finite(v))
+            if len(points) <= MAX_MARKS
+            else ()
+        )
         series.append(Series(split, path, marks, figures.metric(title, values[-1])))
     every = max(1, math.ceil(longest / 8))
     x_ticks = [(x(i), str(i + 1)) for i in range(longest) if i % every == 0 or longest <= 8]
-    return Chart(title, series, x_ticks, [(y(value), text) for value, text in zip(y_values, tick_texts(y_values), strict=True)])
+    return Chart(
+        title, series, x_ticks, [(y(value), text) for value, text in zip(y_values, tick_texts(y_values), strict=True)]
+    )
 
 
 @dataclass(frozen=True)
@@ -212,13 +133,17 @@ class Calibration:
 
 
 def calibration(rows: Sequence[dict]) -> Calibration | None:
-    """Return the calibration plot, None without rows. `error` is the mean distance from the diagonal, weighted by rows."""
+    """Return the calibration plot, None without rows; `error` is the mean distance from the diagonal, by rows."""
     rows = [row for row in rows if all(_finite(row.get(key)) for key in ("mean_prediction", "mean_label", "count"))]
     total = sum(row["count"] for row in rows)
     if not total:
         return None
     blank = Calibration([], [], 0.0)
-    marks = [value for value in ticks(0, max(0.01, *(max(row["mean_prediction"], row["mean_label"]) for row in rows))) if value <= 1]
+    marks = [
+        value
+        for value in ticks(0, max(0.01, *(max(row["mean_prediction"], row["mean_label"]) for row in rows)))
+        if value <= 1
+    ]
     top = marks[-1]
     largest = max(row["count"] for row in rows)
 
@@ -227,13 +152,23 @@ def calibration(rows: Sequence[dict]) -> Calibration | None:
 
     points = [
         (
-            blank.margin + along(row["mean_prediction"]), blank.side - along(row["mean_label"]), round(2 + 4 * math.sqrt(row["count"] / largest), 1),
-            f"predicted {row['mean_prediction']:.3f}, seen {row['mean_label']:.3f}, {figures.counted(row['count'], 'row')}",
+            blank.margin + along(row["mean_prediction"]),
+            blank.side - along(row["mean_label"]),
+            round(2 + 4 * math.sqrt(row["count"] / largest), 1),
+            f"predicted {row['mean_prediction']:.3f}, seen {row['mean_label']:.3f}, "
+            + figures.counted(row["count"], "row"),
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     error = sum(row["count"] * abs(row["mean_prediction"] - row["mean_label"]) for row in rows) / total
-    return Calibration(points, [(blank.margin + along(v), blank.side - along(v), text) for v, text in zip(marks, tick_texts(marks), strict=True)], error)
+    return Calibration(
+        points,
+        [
+            (blank.margin + along(v), blank.side - along(v), text)
+            for v, text in zip(marks, tick_texts(marks), strict=True)
+        ],
+        error,
+    )
 
 
 @dataclass(frozen=True)
@@ -262,17 +197,32 @@ def histogram(bins: list[Bin]) -> Histogram | None:
         return round((blank.height - 4) * share / tallest, 1)
 
     bars = [
-        (round(i * step + 0.5, 1), round(blank.height - height(found.shares[splits[0]]), 1), round(step - 1, 1), height(found.shares[splits[0]]))
+        (
+            round(i * step + 0.5, 1),
+            round(blank.height - height(found.shares[splits[0]]), 1),
+            round(step - 1, 1),
+            height(found.shares[splits[0]]),
+        )
         for i, found in enumerate(bins)
     ]
     outlines = {
-        split: f"M0 {blank.height}" + "".join(f"V{round(blank.height - height(found.shares[split]), 1)}H{round((i + 1) * step, 1)}" for i, found in enumerate(bins)) + f"V{blank.height}"
+        split: f"M0 {blank.height}"
+        + "".join(
+            f"V{round(blank.height - height(found.shares[split]), 1)}H{round((i + 1) * step, 1)}"
+            for i, found in enumerate(bins)
+        )
+        + f"V{blank.height}"
         for split in splits[1:]
-    }  # fmt: skip
+    }
     hits = [
-        (round(i * step, 1), round(step, 1), f"{figures.general(found.low)} to {figures.general(found.high)}: " + ", ".join(f"{split} {figures.percent(found.shares[split])}" for split in splits))
+        (
+            round(i * step, 1),
+            round(step, 1),
+            f"{figures.general(found.low)} to {figures.general(found.high)}: "
+            + ", ".join(f"{split} {figures.percent(found.shares[split])}" for split in splits),
+        )
         for i, found in enumerate(bins)
-    ]  # fmt: skip
+    ]
     return Histogram(bars, outlines, hits, figures.general(bins[0].low), figures.general(bins[-1].high))
 
 
@@ -291,7 +241,9 @@ def ranks(counts: Sequence[float], points: int = 60) -> Sparkline | None:
         return None
     blank = Sparkline("")
     top = math.log(counts[0] + 1)
-    wanted = sorted({min(len(counts) - 1, round(math.exp(math.log(len(counts)) * i / points)) - 1) for i in range(points + 1)})
+    wanted = sorted(
+        {min(len(counts) - 1, round(math.exp(math.log(len(counts)) * i / points)) - 1) for i in range(points + 1)}
+    )
     path = f"M0 {blank.height}"
     for rank in wanted:
         x = blank.width * math.log(rank + 1) / math.log(len(counts))
@@ -316,6 +268,9 @@ def deviation(value: float | None, overall: float | None, scale: float, lower_is
         return None
     difference = value - overall
     share = abs(difference) / scale
-    return Deviation(round(100 * min(1.0, share), 1), difference > 0, (difference < 0) == lower_is_better or difference == 0, share > 1)
-
-
+    return Deviation(
+        round(100 * min(1.0, share), 1),
+        difference > 0,
+        (difference < 0) == lower_is_better or difference == 0,
+        share > 1,
+    )

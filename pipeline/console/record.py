@@ -1,0 +1,80 @@
+"""Reading a run record (run.json): nodes, summaries, times, versions and split, as far as they are there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+from pipeline.console import figures
+
+DONE = ("ran", "cached")
+
+
+def node(run: dict, node_id: str) -> dict:
+    """Return the record of a node, empty if the run has none."""
+    return next((found for found in run.get("nodes") or [] if found.get("id") == node_id), {})
+
+
+def summary(run: dict, node_id: str) -> dict:
+    """Return the summary of a node, empty if it has not reported."""
+    return node(run, node_id).get("summary") or {}
+
+
+def section(run: dict, name: str) -> dict:
+    """Return one section of the run's configuration, empty if it is not recorded."""
+    return (run.get("config") or {}).get(name) or {}
+
+
+def flatten(config: dict, prefix: str = "") -> list[tuple[str, object]]:
+    """Return the configuration as dotted keys and leaves, in its own order."""
+    rows = []
+    for key, item in config.items():
+        name = f"{prefix}{key}"
+        rows += flatten(item, f"{name}.") if isinstance(item, dict) and item else [(name, item)]
+    return rows
+
+
+def tally(run: dict) -> str:
+    """Return `9 of 11 nodes ran, 2 cached`."""
+    statuses = [found.get("status") for found in run.get("nodes") or []]
+    words = {"cached": "cached", "failed": "failed", "stopped": "stopped", "skipped": "not run", "pending": "pending"}
+    rest = Counter(words[status] for status in statuses if status in words)
+    return figures.joined(
+        [
+            f"{statuses.count('ran')} of {figures.counted(len(statuses), 'node')} ran",
+            *(f"{number} {word}" for word, number in rest.items()),
+        ],
+        ", ",
+    )
+
+
+def took(run: dict) -> float | None:
+    """Return the wall time of a run in seconds, None while it runs or where the record does not say."""
+    try:
+        return (datetime.fromisoformat(run["ended"]) - datetime.fromisoformat(run["started"])).total_seconds()
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def split_text(run: dict) -> str:
+    """Return `split by time: train Jan-Oct, eval Nov-Dec`, as far as the record says."""
+    split = run.get("split") or {}
+    if not split.get("by"):
+        return ""
+    if split.get("train") and split.get("eval"):
+        how = f"train {split['train']}, eval {split['eval']}"
+    elif split["by"] == "time":
+        how = f"eval from {split.get('eval_from', '?')} of {split.get('column', '?')}"
+    else:
+        how = f"{figures.percent(split['eval_fraction'], 0)} in eval" if "eval_fraction" in split else ""
+    return figures.joined([f"split by {split['by']}", how], ": ")
+
+
+def stack_text(run: dict) -> str:
+    """Return `stack current (glibc 2.41, Python 3.13, TFX 1.21, TF 2.21)`, as far as the record says."""
+    stack = run.get("stack") or {}
+    labels = {"glibc": "glibc", "python": "Python", "tfx": "TFX", "tensorflow": "TF"}
+    versions = ", ".join(f"{label} {stack[key]}" for key, label in labels.items() if stack.get(key))
+    return figures.joined(
+        [f"stack {stack['name']}" if stack.get("name") else "", f"({versions})" if versions else ""], " "
+    )
