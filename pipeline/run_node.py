@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from components.reporting import Listener, Outcome, listening
 from pipeline.config.model import TaskConfig
+from pipeline.environment import skip_library_autograph
 from pipeline.graph import build
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def run_node(ir: pipeline_pb2.Pipeline, node_id: str, listener: Listener) -> tup
     from tfx.orchestration.local import runner_utils
     from tfx.orchestration.portable import launcher
 
+    skip_library_autograph()
     node = _find(ir, node_id)
     deployment = runner_utils.extract_local_deployment_config(ir)
     is_resolver = node.node_info.type.name.endswith("Resolver")

@@ -84,7 +84,7 @@ class EdgeReport:
             expected="the limits of edge_evaluate.max_drop, max_slice_drop and max_size_ratio to hold",
             fix=[
                 "calibrate on more examples: headrace run TASK --set quantize.calibration_examples=1000",
-                "accept the loss: raise the limit under edge_evaluate in task.yaml, or leave the scheme out of its gate",
+                "accept the loss: raise the limit of edge_evaluate in task.yaml, or take the scheme out of its gate",
             ],
         )
 
@@ -161,11 +161,12 @@ def broken_limits(
     overall = drop(config.metric, metrics[OVERALL], float_metrics[OVERALL])
     if not overall <= config.max_drop:
         reasons.append(f"{config.metric} drops by {overall:.4f}, limit {config.max_drop:g}")
-    slices = {
-        name: drop(config.metric, metrics[name], float_metrics[name])
+    judged = [
+        name
         for name, values in float_metrics.items()
-        if name != OVERALL and values["example_count"] >= min_slice_examples and values[config.metric] == values[config.metric]
-    }
+        if name != OVERALL and values["example_count"] >= min_slice_examples and not np.isnan(values[config.metric])
+    ]
+    slices = {name: drop(config.metric, metrics[name], float_metrics[name]) for name in judged}
     for name, lost in sorted(slices.items(), key=lambda item: -item[1]):
         if not lost <= config.max_slice_drop:
             reasons.append(f"{config.metric} drops by {lost:.4f} in {name}, limit {config.max_slice_drop:g}")
@@ -185,10 +186,11 @@ def drop(metric: str, values: Mapping[str, float], float_values: Mapping[str, fl
 
 
 def _predict_all(paths: Mapping[str, str], features: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return each model's predictions, float32 [n, k]; the interpreter frees Python's lock, so models run side by side."""
+    """Return each model's predictions, float32 [n, k]; models run side by side: the interpreter frees Python's lock."""
     found = {}
     with ThreadPoolExecutor(min(len(paths), os.cpu_count() or 1)) as pool:
-        for scheme, values in zip(paths, pool.map(lambda path: tflite.predict(path, features), paths.values()), strict=True):
+        results = pool.map(lambda path: tflite.predict(path, features), paths.values())
+        for scheme, values in zip(paths, results, strict=True):
             found[scheme] = values
             reporting.progress(0.9 * len(found) / len(paths), f"{scheme}  {len(values):,} rows")
     return found
@@ -207,7 +209,7 @@ def _check_gate(config: EdgeEvaluateConfig, made: list[str]) -> None:
             "HR-EDGE-005",
             f"edge_evaluate.gate names {missing[0]}, which was not made" if missing else "example_count cannot drop",
             seen=[f"made: {', '.join(made)}"],
-            fix="name schemes of quantize.schemes in edge_evaluate.gate, and a metric of quality in edge_evaluate.metric",
+            fix="edge_evaluate.gate takes schemes of quantize.schemes, edge_evaluate.metric a metric of quality",
         )
 
 

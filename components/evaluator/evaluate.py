@@ -1,4 +1,4 @@
-"""Evaluation of a model on the eval examples: metrics a slice, bounds, and the latest blessed model on the same rows."""
+"""Evaluation of a model on the eval examples: metrics by slice, bounds, the latest blessed model on the same rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from components import examples, reporting
+from components import examples
 from components.evaluator import predictions, tfma_output
 from components.evaluator.calibration import calibration_bins
 from components.evaluator.confusion import class_names, confusion_matrix
@@ -111,7 +111,7 @@ def evaluate(
     os.makedirs(out_uri, exist_ok=True)
     rows = predictions.EvalRows(labels, candidate, predictions.slices_by_name(slices))
     predictions.save_rows(out_uri, rows, baseline)
-    locations = {"data": examples_uri, "model": model_uri} | ({"baseline": baseline_model_uri} if baseline_model_uri else {})
+    locations = {"data": examples_uri, **models}
     tfma_output.write(
         out_uri, config, problem, label, slices, metrics, baseline_metrics, checks, locations, candidate.shape[1]
     )

@@ -18,21 +18,19 @@ THRESHOLD = 0.5  # as tf_keras.metrics.BinaryAccuracy and TFMA: positive when th
 Metric = Callable[[np.ndarray, np.ndarray], float]
 
 
-def compute(
-    metric_names: Sequence[str], problem: str, labels: np.ndarray, predictions: np.ndarray
-) -> dict[str, float]:
+def compute(metric_names: Sequence[str], problem: str, labels: np.ndarray, predictions: np.ndarray) -> dict[str, float]:
     """Return the metrics by name; `example_count` always comes with them.
 
     Args:
         metric_names: names as in `pipeline.config.model.MetricName`.
-        problem: `binary` (predictions [n, 1]: probability of label 1) or `multiclass` ([n, classes]: one probability each).
+        problem: `binary` (predictions [n, 1], the probability of label 1) or `multiclass` ([n, classes], one each).
         labels: int64 [n], the class of each row.
         predictions: float [n, k].
 
     Raises: HR-EVAL-002.
     """
     check_names(metric_names, problem)
-    predictions = np.asarray(predictions, np.float64).reshape(len(labels), -1)
+    predictions = np.asarray(predictions, np.float64)
     judgeable = len(labels) > 0 and bool(np.isfinite(predictions).all())
     table = BINARY if problem == "binary" else MULTICLASS
     values = predictions[:, 0] if problem == "binary" else predictions
@@ -56,7 +54,7 @@ def check_names(metric_names: Sequence[str], problem: str) -> None:
             f"metric {wrong[0]!r} is not defined for a {problem} problem",
             seen=wrong,
             expected=f"one of {', '.join(sorted(known))}",
-            fix="take it out of evaluate.metrics, thresholds, slice_thresholds, change and edge_evaluate.metric in task.yaml",
+            fix="take it out of evaluate and edge_evaluate in task.yaml",
         )
 
 
@@ -85,9 +83,12 @@ def auc(positive: np.ndarray, scores: np.ndarray) -> float:
 
 
 def binary_log_losses(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return each row's cross entropy in nats, [n]. Source: tf_keras.backend.binary_crossentropy."""
+    """Return each row's cross entropy in nats, [n].
+
+    Source: tf_keras.backend.binary_crossentropy, which clips and then adds epsilon once more inside the logarithm.
+    """
     p = np.clip(scores, EPSILON, 1 - EPSILON)
-    return -np.where(labels == 1, np.log(p), np.log1p(-p))
+    return -np.log(np.where(labels == 1, p, 1 - p) + EPSILON)
 
 
 def class_log_losses(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:

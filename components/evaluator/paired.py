@@ -41,8 +41,8 @@ def delta(metric: str, problem: str, labels: np.ndarray, first: np.ndarray, seco
     if metric in ("accuracy", "precision", "recall"):
         low, high = _bootstrap(metric, problem, labels, decide(problem, first), decide(problem, second))
         return Delta(value, low, high)
-    influences = [_influence(metric, problem, labels, predictions.astype(np.float64)) for predictions in (first, second)]
-    margin = Z * np.sqrt(((influences[1] - influences[0]) ** 2).sum()) / len(labels)
+    before, after = (_influence(metric, problem, labels, p.astype(np.float64)) for p in (first, second))
+    margin = Z * np.sqrt(((after - before) ** 2).sum()) / len(labels)
     return Delta(value, value - margin, value + margin)
 
 
@@ -65,7 +65,8 @@ def _influence(metric: str, problem: str, labels: np.ndarray, predictions: np.nd
             return auc_influence(labels == 1, predictions[:, 0])
         return np.mean([auc_influence(labels == c, predictions[:, c]) for c in np.unique(labels)], axis=0)
     if metric == "log_loss":
-        losses = binary_log_losses(labels, predictions[:, 0]) if problem == "binary" else class_log_losses(labels, predictions)
+        binary = problem == "binary"
+        losses = binary_log_losses(labels, predictions[:, 0]) if binary else class_log_losses(labels, predictions)
         return losses - losses.mean()
     if metric == "calibration":
         scores, share = predictions[:, 0], labels.mean()

@@ -1,4 +1,4 @@
-"""Predictions of SavedModels on serialized examples, and the file that keeps them so that nothing computes them again."""
+"""Predictions of SavedModels on serialized examples, and the file that keeps them: nothing computes them again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Model:
     """A SavedModel's `serving_default`: serialized tf.Example in, float32 [n, k] out."""
 
     def __init__(self, model_uri: str) -> None:
-        """Load `<model_uri>/Format-Serving`. Raises: ValueError when the signature is missing, and TensorFlow's errors."""
+        """Load `<model_uri>/Format-Serving`. Raises: ValueError without the signature, and TensorFlow's errors."""
         import tensorflow as tf
 
         self._loaded = tf.saved_model.load(os.path.join(model_uri, "Format-Serving"))  # owns the variables
@@ -163,6 +163,6 @@ def _failure(name: str, uri: str, error: Exception) -> HeadraceError:
 
 def _reason(error: Exception) -> str:
     """Return the line of TensorFlow's message that says what is wrong; the rest is its own call stack."""
-    noise = ("Graph execution error", "Detected at node", "File ", "Node:", "Detected unsupported")
+    noise = ("Graph execution error", "Detected at node", "File ", "Node:", "<stack traces unavailable>")
     lines = [line.strip() for line in str(error).splitlines()]
     return next((line for line in lines if line and not line.startswith(noise)), type(error).__name__)

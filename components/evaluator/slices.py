@@ -28,7 +28,9 @@ class Slice:
     rows: np.ndarray
 
 
-def find_slices(columns: Mapping[str, np.ndarray], specs: Sequence[Sequence[str]], rows: int | None = None) -> list[Slice]:
+def find_slices(
+    columns: Mapping[str, np.ndarray], specs: Sequence[Sequence[str]], rows: int | None = None
+) -> list[Slice]:
     """Return `overall` and every slice of every spec, in order of spec and value.
 
     A row without a value (the empty string) in one of a spec's columns is in none of its slices, as in TFMA.

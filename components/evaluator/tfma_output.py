@@ -50,20 +50,20 @@ def write(
     """Write `eval_config.json`, `metrics-00000-of-00001.tfrecord` and `validations.tfrecord` into `folder`.
 
     Args:
-        locations: `data`, `model` and, with a baseline, `baseline` URIs, for display.
+        locations: URIs of `data`, `candidate` and, with a baseline, `baseline`; for display.
         classes: number of classes.
     """
     from google.protobuf import json_format
     from tensorflow_model_analysis import version
     from tensorflow_model_analysis.proto import config_pb2
 
-    models = {CANDIDATE: locations["model"], BASELINE: locations.get("baseline", "")}
+    models = {name: locations[name] for name in (CANDIDATE, BASELINE) if name in locations}
     run = config_pb2.EvalRun(
         eval_config=eval_config(config, problem, label, baseline_metrics is not None, classes),
         version=version.VERSION,
         data_location=locations["data"],
         file_format="tfrecord",
-        model_locations=models if baseline_metrics is not None else {"": locations["model"]},
+        model_locations=models if baseline_metrics is not None else {"": locations[CANDIDATE]},
     )
     with open(os.path.join(folder, "eval_config.json"), "w", encoding="utf-8") as file:
         file.write(json_format.MessageToJson(run))
@@ -80,15 +80,15 @@ def eval_config(config: EvaluateConfig, problem: str, label: str, has_baseline: 
     """
     from tensorflow_model_analysis.proto import config_pb2
 
-    models = [config_pb2.ModelSpec(name=CANDIDATE if has_baseline else "", signature_name="serving_default", label_key=label)]
+    common = {"signature_name": "serving_default", "label_key": label}
+    models = [config_pb2.ModelSpec(name=CANDIDATE if has_baseline else "", **common)]
     if has_baseline:
-        models.append(
-            config_pb2.ModelSpec(name=BASELINE, signature_name="serving_default", label_key=label, is_baseline=True)
-        )
+        models.append(config_pb2.ModelSpec(name=BASELINE, is_baseline=True, **common))
     table = BINARY_CLASSES if problem == "binary" else MULTICLASS_CLASSES
     slicing = [config_pb2.SlicingSpec(feature_keys=columns) for columns in config.slices]
     names = [name for name in needed_metrics(config) if name in table]
-    specs = [config_pb2.MetricsSpec(metrics=[_metric(name, table[name], config, slicing, has_baseline) for name in names])]
+    metrics = [_metric(name, table[name], config, slicing, has_baseline) for name in names]
+    specs = [config_pb2.MetricsSpec(metrics=metrics)]
     if problem == "multiclass" and "auc" in needed_metrics(config):
         macro = config_pb2.AggregationOptions(macro_average=True, class_weights=dict.fromkeys(range(classes), 1.0))
         each = config_pb2.BinarizationOptions()

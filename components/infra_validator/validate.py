@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -21,6 +22,7 @@ from pipeline.errors import HeadraceError
 
 SPLITS = ("eval", "train")  # eval first: what the model has not seen
 ROOT = Path(__file__).resolve().parents[2]
+CHATTER = re.compile(r"[IW]\d{4} |WARNING: All log messages before")  # TensorFlow's, before it reads its log level
 # A library path may be how Python finds CUDA or itself; nothing else of the caller's environment is passed on.
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")
 
@@ -180,5 +182,5 @@ def _failed(how: str, seen: str) -> HeadraceError:
 
 
 def _last_line(log: str) -> str:
-    lines = [line for line in log.splitlines() if line.strip()]
+    lines = [line for line in log.splitlines() if line.strip() and not CHATTER.match(line)]
     return lines[-1] if lines else ""

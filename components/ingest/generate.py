@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH_ROWS = 20_000
+BATCH_BYTES = 1 << 28  # of images, fewer rows
 READ_SHARE = {"csv": 0.2, "parquet": 0.2, "images": 0.8}  # of the progress; images are decoded to check them
 
 Progress = Callable[[float, str], None]
@@ -82,10 +83,11 @@ def _write_splits(table: pa.Table, in_eval, out_uri: str, progress: Progress) ->
     import pyarrow as pa
 
     total, written, rows = table.num_rows, 0, {}
+    batch_rows = max(1, min(BATCH_ROWS, BATCH_BYTES * total // max(1, table.nbytes)))
 
     def batches(part: pa.Table) -> Iterator[pa.RecordBatch]:
         nonlocal written
-        for batch in part.combine_chunks().to_batches(max_chunksize=BATCH_ROWS):
+        for batch in part.combine_chunks().to_batches(max_chunksize=batch_rows):
             progress(written / total, f"{written:,} of {total:,} rows written")
             yield batch
             written += batch.num_rows

@@ -81,7 +81,7 @@ def check_split_classes(table: pa.Table, label: str, in_eval: np.ndarray, places
         ]
         firsts = dict(zip(sorted(rows), places(sorted(rows)), strict=True))
         seen = [
-            f"{_text(value)!r} in {evaluated[value]:,} rows of eval, first at {firsts[row]}"
+            f"{_text(value)!r} in eval {_times(evaluated[value])}, first at {firsts[row]}"
             for value, row in zip(unseen, rows, strict=False)
         ]
         seen += ["further classes"] * (len(unseen) - len(seen))
@@ -112,3 +112,7 @@ def _listed(classes: dict[object, int]) -> str:
 
 def _text(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

@@ -54,13 +54,19 @@ def hash_rows(table: pa.Table) -> np.ndarray:
 
 def _hash_column(column: pa.ChunkedArray) -> np.ndarray:
     import numpy as np
+
+    chunks = [_hash_chunk(chunk) for chunk in column.chunks]  # joined, chunks of bytes could pass Arrow's 2 GiB
+    return np.concatenate(chunks) if chunks else np.zeros(0, np.uint64)
+
+
+def _hash_chunk(column: pa.Array) -> np.ndarray:
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     missing = np.asarray(column.is_null())
-    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-        encoded = pc.dictionary_encode(column.combine_chunks())
-        encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+    if pa.types.is_binary(column.type):
+        encoded = pc.dictionary_encode(column)
         hashes = np.array([_hash_bytes(value) for value in encoded.dictionary.to_pylist()] or [0], np.uint64)
         values = hashes[np.asarray(pc.fill_null(encoded.indices, 0))]
     else:
@@ -153,7 +159,7 @@ def _require_both(mask: np.ndarray, table: pa.Table, split: SplitConfig) -> None
             "--set split.by=hash",
         ]
     else:
-        seen = [f"{len(mask):,} rows, split.eval_fraction is {split.eval_fraction}"]
+        seen = [f"{len(mask):,} {'row' if len(mask) == 1 else 'rows'}, split.eval_fraction is {split.eval_fraction}"]
         fix = ["add rows: a few hundred at least", "--set split.eval_fraction=0.5"]
     raise HeadraceError("HR-DATA-018", what, seen, "rows in both", fix)
 

@@ -23,6 +23,7 @@ from pipeline.errors import HeadraceError
 
 TIMEOUT_S = 1800.0  # a large model converts in minutes; a converter that hangs must not hang the run
 MANIFEST = "manifest.json"
+CONVERTER = "components.quantizer.convert"
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _watch(request_path: str, errors_path: str, schemes: list[str]) -> tuple[str
     """Run the converter and return the scheme it was last at, its exit code and its error output."""
     root = str(Path(__file__).resolve().parents[2])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))}
-    command = [sys.executable, "-m", "components.quantizer.convert", request_path]
+    command = [sys.executable, "-m", CONVERTER, request_path]
     scheme, late = schemes[0], threading.Event()
     with open(errors_path, "wb") as errors:
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)

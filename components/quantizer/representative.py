@@ -82,8 +82,9 @@ def _write(batches: Iterator[list[bytes]], folder: str) -> None:
     """Write serialized examples as the split `train`, so that only the chosen rows are ever decoded."""
     import tensorflow as tf
 
-    os.makedirs(examples.split_dir(folder, "train"))
-    with tf.io.TFRecordWriter(os.path.join(examples.split_dir(folder, "train"), "data_tfrecord-00000-of-00001")) as writer:
+    split = examples.split_dir(folder, "train")
+    os.makedirs(split)
+    with tf.io.TFRecordWriter(os.path.join(split, "data_tfrecord-00000-of-00001")) as writer:
         for batch in batches:
             for record in batch:
                 writer.write(record)

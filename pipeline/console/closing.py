@@ -44,78 +44,48 @@ def quality(run: dict) -> list[Line | Table]:
 
 def _metric_rows(evaluation: dict) -> list[Line]:
     done = [check for check in findings.checks(evaluation) if check.slice == findings.OVERALL]
-    rows: list[tuple[str, Line]] = []
-    metrics = {
-        name: value
-        for name, value in (evaluation["metrics"].get(findings.OVERALL) or {}).items()
-        if name != "example_count"
-    }
-    metrics |= {
-        check.metric: check.value for check in done if check.metric not in metrics and check.kind != "change"
-    }  # such as finite_predictions
+    metrics = dict(evaluation["metrics"].get(findings.OVERALL) or {})
+    metrics.pop("example_count", None)
+    for check in done:  # a check may hold a figure that is no metric, such as finite_predictions
+        if check.kind != "change":
+            metrics.setdefault(check.metric, check.value)
     name_cells = max((figures.width(name) for name in metrics), default=0)
+    rows: list[tuple[str, Line]] = []
     for name, value in metrics.items():
-        own = [check for check in done if check.metric == name]
-        levels, changes = (
-            [check for check in own if check.kind != "change"],
-            [check for check in own if check.kind == "change"],
-        )
-        rows.append(
-            (
-                "Metrics",
-                [
-                    f"{figures.pad(name, name_cells)}  {figures.pad(figures.metric(name, value), 7)}",
-                    *(_held(levels[0]) if levels else []),
-                ],
-            )
-        )
-        for check in levels[1:] + changes:
-            against = (
-                f" against {findings.baseline_name(evaluation)}"
-                if check.kind == "change" and evaluation.get("baseline")
-                else ""
-            )
-            shown = figures.signed(check.value) if check.kind == "change" else figures.metric(name, check.value)
-            rows.append(("Metrics", [f"{' ' * name_cells}  {figures.pad(shown, 7)}", *_held(check), against]))
+        levels = [check for check in done if check.metric == name and check.kind != "change"]
+        held = _held(levels[0]) if levels else []
+        shown = figures.pad(figures.metric(name, value), 7)
+        rows.append(("Metrics", [f"{figures.pad(name, name_cells)}  {shown}", *held]))
+        for check in (check for check in done if check.metric == name and check.kind == "change"):
+            against = f" against {findings.baseline_name(evaluation)}" if evaluation.get("baseline") else ""
+            shown = figures.pad(figures.signed(check.value), 7)
+            rows.append(("Metrics", [f"{' ' * name_cells}  {shown}", *_held(check), against]))
     return labelled(rows)
 
 
 def _held(check: findings.Check) -> list[Span]:
     """Return `>= 0.630 ok`, and a note where the figure does not say why."""
-    return [
-        Span(f"  {figures.bound(check.limits)} "),
-        _verdict(check.passed),
-        Span(f", {check.note}" if check.note else ""),
-    ]
-
-
-def _verdict(passed: bool) -> Span:
-    return Span("ok", "ok") if passed else Span("FAILED", "bad")
+    verdict = Span("ok", "ok") if check.passed else Span("FAILED", "bad")
+    return [Span(f"  {figures.bound(check.limits)} "), verdict, Span(f", {check.note}" if check.note else "")]
 
 
 def _worst_rows(run: dict, evaluation: dict) -> list[Line]:
     metric, rows = findings.main_metric(evaluation), findings.worst_slices(run)
-    name_cells = min(40, max((figures.width(figures.plain(row.name)) for row in rows), default=0))
+    names = [figures.plain(row.name) for row in rows]
     values = [
         f"{metric} {figures.metric(metric, row.metrics.get(metric))} on {figures.counted(row.examples, 'row')}"
         for row in rows
     ]
+    name_cells = min(40, max((figures.width(name) for name in names), default=0))
     value_cells = max((len(value) for value in values), default=0)
     lines: list[tuple[str, Line]] = []
-    for row, value in zip(rows, values, strict=True):
-        line: list[Span | str] = [
-            f"{figures.pad(figures.plain(row.name), name_cells)}  {figures.pad(value, value_cells)}"
-        ]
+    for row, name, value in zip(rows, names, values, strict=True):
+        line: list[Span | str] = [f"{figures.pad(name, name_cells)}  {figures.pad(value, value_cells)}"]
         for check in row.checks:
-            against = (
-                f"{check.metric} {figures.signed(check.value)} "
-                if check.kind == "change"
-                else ""
-                if check.metric == metric
-                else f"{check.text()} "
-            )
-            line += [f"  {against}".rstrip(), *_held(check)] if against else _held(check)
-        lines.append(("Worst", [*line, *([Span(f"  not gated: {row.note}", "dim")] if not row.gated else [])]))
+            line += _held(check) if check.metric == metric else [f"  {check.text()}"]
+        if not row.gated:
+            line.append(Span(f"  not gated: {row.note}", "dim"))
+        lines.append(("Worst", line))
     return labelled(lines)
 
 
@@ -165,11 +135,11 @@ def release(run: dict) -> list[Line]:
 
 def times(run: dict, cells: int) -> list[Line]:
     """Return the seconds of each node, the slowest first, in as few lines as fit; cached nodes took none."""
-    spent = sorted(
-        (node for node in run.get("nodes") or [] if node.get("status") in ("ran", "failed", "stopped")),
-        key=lambda node: -(node.get("elapsed_s") or 0),
-    )
-    items = [f"{node['id']} {figures.seconds(node.get('elapsed_s'))}" for node in spent]
+    tried = [node for node in record.nodes(run) if node.get("status") in record.TRIED]
+    spent = [(node["id"], node.get("elapsed_s") or 0.0) for node in tried]
+    loading = sum(node.get("loading_s") or 0.0 for node in tried)
+    spent += [("loading TensorFlow and TFX", loading)] if loading else []
+    items = [f"{name} {figures.seconds(seconds)}" for name, seconds in sorted(spent, key=lambda item: -item[1])]
     return labelled([("Time", [line]) for line in _packed(items, cells - 13, " · ")])
 
 
@@ -189,7 +159,7 @@ def ending(run: dict) -> list[Line]:
     seconds, tally = record.took(run), record.tally(run)
     span = f" in {figures.seconds(seconds)}" if seconds is not None else ""
     if run.get("status") == "succeeded":
-        return [["  ", Span("Done", "ok"), f"{span} ({tally}).", ""]]
+        return [["  ", Span("Done", "ok"), f"{span} ({tally})."]]
     verb = {"interrupted": "Interrupted", "failed": "Failed"}.get(run.get("status", ""), "Ended")
     after = f" after {figures.seconds(seconds)}" if seconds is not None else ""
     return [["  ", Span(verb, "bad"), f"{after} ({tally})."], ["  ", _consequence(run)]]
@@ -197,7 +167,7 @@ def ending(run: dict) -> list[Line]:
 
 def _consequence(run: dict) -> str:
     """Return `Nothing was trained or pushed. Version 6 keeps serving. Exit 3 (data).`, as far as it is known."""
-    trained = record.node(run, "Trainer").get("status") in record.DONE
+    trained = record.node(run, "Trainer").get("status") in (*record.DONE, "stopped")
     was_pushed = record.summary(run, "Pusher").get("pushed") and record.node(run, "Pusher").get("status") in record.DONE
     version = run.get("serving_version") or (record.summary(run, "Evaluator").get("baseline") or {}).get("version")
     family = (run.get("error") or {}).get("family", "")

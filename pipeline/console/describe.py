@@ -34,7 +34,7 @@ def _features(summary: dict) -> str:
 
 
 def _schema(summary: dict) -> str:
-    return str(summary.get("path", "")) or _features(summary)
+    return figures.short_path(str(summary.get("path", ""))) or _features(summary)
 
 
 def _validator(summary: dict) -> str:
@@ -100,7 +100,7 @@ def _edge_evaluator(summary: dict) -> str:
         [
             f"{shown.get('scheme')} {latency}",
             f"agreement {figures.percent(agreement)}" if agreement is not None else "",
-            f"change {figures.signed(delta)}" if delta is not None else "",
+            f"{summary.get('metric') or 'change'} {figures.signed(delta)}" if delta is not None else "",
             verdict or "not gated",
         ]
     )
@@ -113,11 +113,11 @@ def _infra_validator(summary: dict) -> str:
 
 
 def _pusher(summary: dict) -> str:
-    path = summary.get("path", "")
+    version, path = summary.get("version"), figures.short_path(str(summary.get("path") or ""))
     if summary.get("pushed"):
-        return joined([f"version {summary.get('version')}", str(path)], "  ")
-    version = summary.get("version")
-    return f"nothing new: version {version} has the same bytes" if version is not None else "nothing was pushed"
+        return joined([f"version {version}", path], "  ")
+    why = joined(["nothing new", summary.get("reason") or ""], ": ")
+    return why if version is None else f"{why}; version {version} stays"
 
 
 def _anything(summary: dict) -> str:

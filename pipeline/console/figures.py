@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import unicodedata
 from collections.abc import Iterable
 
@@ -186,6 +187,12 @@ def value(thing: object) -> str:
     if isinstance(thing, list | tuple):
         return "[" + ", ".join(value(item) for item in thing) + "]"
     return plain(thing) if thing != "" else '""'
+
+
+def short_path(path: str) -> str:
+    """Return a path as one would type it here: relative where it lies under the current folder."""
+    here = os.getcwd() + os.sep
+    return path.removeprefix(here) if path.startswith(here) else path
 
 
 def joined(parts: Iterable[str], between: str = " · ") -> str:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from pipeline.console import figures
-from pipeline.console.record import section, summary
+from pipeline.console.record import node, section, summary
 
 OVERALL = "overall"
 LOWER_IS_BETTER = {"log_loss"}
@@ -45,7 +45,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Slice:
-    """Metrics of one slice. Not gated: shown, but not judged, and `note` says why."""
+    """Metrics of one slice. Not gated: shown, but not judged, and `note` says why; `small`: too few rows to judge."""
 
     name: str
     examples: float | None
@@ -53,6 +53,7 @@ class Slice:
     baseline: dict = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     note: str = ""
+    small: bool = False
 
     @property
     def gated(self) -> bool:
@@ -126,8 +127,8 @@ def checks(evaluation: dict) -> list[Check]:
 
 def main_metric(evaluation: dict) -> str:
     """Return the metric to sort and to head-line by: the first with a threshold, otherwise the first reported."""
-    judged = [check.metric for check in checks(evaluation) if check.slice == OVERALL]
     reported = [name for name in (evaluation.get("metrics") or {}).get(OVERALL) or {} if name != "example_count"]
+    judged = [check.metric for check in checks(evaluation) if check.slice == OVERALL and check.metric in reported]
     return next(iter([*judged, *reported]), "")
 
 
@@ -143,24 +144,24 @@ def slices(run: dict) -> list[Slice]:
     for name, metrics in (evaluation.get("metrics") or {}).items():
         own = tuple(by_slice[name])
         examples = metrics.get("example_count")
-        small = name != OVERALL and smallest and examples is not None and examples < smallest
+        small = bool(name != OVERALL and smallest and examples is not None and examples < smallest)
         note = "" if own else f"under {smallest:,} rows" if small else "no threshold"
         shown = {key: value for key, value in metrics.items() if key != "example_count"}
-        found.append(Slice(name, examples, shown, baseline.get(name) or {}, own, note))
+        found.append(Slice(name, examples, shown, baseline.get(name) or {}, own, note, small))
     return sorted(found, key=lambda row: (row.name != OVERALL, goodness(metric, row.metrics.get(metric)), row.name))
 
 
 def worst_slices(run: dict, limit: int = 3) -> list[Slice]:
-    """Return the slices to read first: those that failed, the worst that are judged, and the worst that is not."""
+    """Return the slices to read first: the failed and the worst of those large enough, and the worst small one."""
     rows = [row for row in slices(run) if row.name != OVERALL]
-    gated = sorted((row for row in rows if row.gated), key=lambda row: row.passed)  # stable: stays worst first
-    chosen = {row.name for row in [*gated[:limit], *[row for row in rows if not row.gated][:1]]}
+    large = sorted((row for row in rows if not row.small), key=lambda row: row.passed)  # stable: stays worst first
+    chosen = {row.name for row in [*large[:limit], *[row for row in rows if row.small][:1]]}
     return [row for row in rows if row.name in chosen]
 
 
 def edge_models(run: dict) -> list[EdgeModel]:
     """Return the TFLite models of a run, float32 first."""
-    metric = section(run, "edge_evaluate").get("metric", "")
+    metric = summary(run, "EdgeEvaluator").get("metric") or section(run, "edge_evaluate").get("metric", "")
     made = {row["scheme"]: row for row in summary(run, "Quantizer").get("models") or [] if "scheme" in row}
     tried = {row["scheme"]: row for row in summary(run, "EdgeEvaluator").get("models") or [] if "scheme" in row}
     found = []
@@ -202,14 +203,10 @@ def blessing(run: dict) -> tuple[bool | None, str, list[str]]:
     failed = [_failure(check, baseline_name(evaluation)) for check in done if not check.passed]
     if failed:
         why = f"{len(failed)} of {figures.counted(len(done), 'check')} failed"
+    elif len(done) > 1:
+        why = f"all {len(done)} checks passed"
     else:
-        why = (
-            "no threshold is set"
-            if not done
-            else "its only check passed"
-            if len(done) == 1
-            else f"all {len(done)} checks passed"
-        )
+        why = "its only check passed" if done else "no threshold is set"
     more = [f"and {len(failed) - MAX_FAILURES} more"] if len(failed) > MAX_FAILURES else []
     return bool(evaluation["blessed"]), why, failed[:MAX_FAILURES] + more
 
@@ -226,8 +223,10 @@ def pushed(run: dict) -> str:
     found = summary(run, "Pusher")
     if not found:
         return ""
+    version, path = found.get("version"), figures.short_path(str(found.get("path") or ""))
+    if found.get("pushed") and node(run, "Pusher").get("status") == "cached":
+        return f"version {version} as before  {path}"
     if found.get("pushed"):
-        return f"version {found.get('version')}  {found.get('path', '')}"
-    if found.get("version") is not None:
-        return f"nothing new: version {found['version']} has the same bytes  {found.get('path', '')}"
-    return "nothing was pushed"
+        return f"version {version}  {path}"
+    why = figures.joined(["nothing new", found.get("reason") or ""], ": ")
+    return why if version is None else f"{why}; version {version} stays  {path}"

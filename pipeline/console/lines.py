@@ -38,11 +38,13 @@ def node_line(node: dict, cells: int, bar: str = "") -> Line:
 
     A longer description pushes the seconds out: piped lines are never cut. On a terminal the caller cuts it.
     """
+    node = record.settled(node)
     status = node.get("status", "")
     right, style = {
         "cached": ("cached", "dim"),
         "failed": ("FAILED", "bad"),
         "stopped": ("STOPPED", "bad"),
+        "interrupted": ("stopped", "warn"),
         "skipped": ("not run", "dim"),
         "pending": ("not run", "dim"),
     }.get(status, (figures.seconds(node.get("elapsed_s")), ""))

@@ -8,6 +8,24 @@ from datetime import datetime
 from pipeline.console import figures
 
 DONE = ("ran", "cached")
+TRIED = ("ran", "failed", "stopped", "interrupted")  # statuses of nodes that took time
+
+
+def settled(node: dict, run_ended: bool = False) -> dict:
+    """Return a node with the status that its entry means: a gate that did not pass stopped, whatever was computed.
+
+    In a run that has ended, what is still pending was skipped.
+    """
+    status = node.get("status")
+    if status in DONE and node.get("error"):
+        return {**node, "status": "stopped"}
+    return {**node, "status": "skipped"} if run_ended and status == "pending" else node
+
+
+def nodes(run: dict) -> list[dict]:
+    """Return the nodes of a run record with their settled statuses."""
+    ended = run.get("status") in ("succeeded", "failed", "interrupted")
+    return [settled(node, ended) for node in run.get("nodes") or []]
 
 
 def node(run: dict, node_id: str) -> dict:
@@ -36,16 +54,11 @@ def flatten(config: dict, prefix: str = "") -> list[tuple[str, object]]:
 
 def tally(run: dict) -> str:
     """Return `9 of 11 nodes ran, 2 cached`."""
-    statuses = [found.get("status") for found in run.get("nodes") or []]
-    words = {"cached": "cached", "failed": "failed", "stopped": "stopped", "skipped": "not run", "pending": "pending"}
-    rest = Counter(words[status] for status in statuses if status in words)
-    return figures.joined(
-        [
-            f"{statuses.count('ran')} of {figures.counted(len(statuses), 'node')} ran",
-            *(f"{number} {word}" for word, number in rest.items()),
-        ],
-        ", ",
-    )
+    statuses = [found.get("status") for found in nodes(run)]
+    words = {"skipped": "not run"}
+    rest = Counter(words.get(status, status) for status in statuses if status and status != "ran")
+    counts = [f"{number} {word}" for word, number in rest.items()]
+    return figures.joined([f"{statuses.count('ran')} of {figures.counted(len(statuses), 'node')} ran", *counts], ", ")
 
 
 def took(run: dict) -> float | None:

@@ -34,23 +34,31 @@ def runs_document(runs: Sequence[dict]) -> Document:
         ["run", "status", "took", "ran", "cached", "metric", "blessed", "version"], right=["took", "ran", "cached"]
     )
     for run in runs:
-        evaluation, nodes = record.summary(run, "Evaluator"), run.get("nodes") or []
+        evaluation, nodes = record.summary(run, "Evaluator"), record.nodes(run)
         metric, blessed = findings.main_metric(evaluation), findings.blessing(run)[0]
         value = (evaluation.get("metrics") or {}).get(findings.OVERALL, {}).get(metric)
-        push = record.summary(run, "Pusher")
         table.rows.append(
             [
                 str(run.get("run_id", "")),
                 _status(run.get("status", "")),
                 "" if record.took(run) is None else figures.seconds(record.took(run)),
-                str(sum(node.get("status") in ("ran", "failed", "stopped") for node in nodes)),
+                str(sum(node.get("status") in record.TRIED for node in nodes)),
                 str(sum(node.get("status") == "cached" for node in nodes)),
                 f"{metric} {figures.metric(metric, value)}" if metric else "",
                 {True: "yes", False: "no"}.get(blessed, ""),
-                str(push.get("version", "")) + ("" if push.get("pushed", True) else " (same bytes)"),
+                _version(run),
             ]
         )
     return [table]
+
+
+def _version(run: dict) -> str:
+    """Return the version that a run pushed, or the one that it left as it was."""
+    push = record.summary(run, "Pusher")
+    if push.get("version") is None:
+        return ""
+    new = push.get("pushed") and record.node(run, "Pusher").get("status") != "cached"
+    return f"{push['version']}" if new else f"{push['version']} as before"
 
 
 def status_document(run: dict) -> Document:
@@ -63,10 +71,10 @@ def status_document(run: dict) -> Document:
         f" in {figures.seconds(seconds)}" if seconds is not None else "",
     ]
     table = Table(["node", "status", "seconds", ""], right=["seconds"])
-    for node in run.get("nodes") or []:
+    for node in record.nodes(run):
         spent = (
             f"{node['elapsed_s']:.1f}"
-            if figures.is_number(node.get("elapsed_s")) and node.get("status") in ("ran", "failed", "stopped")
+            if figures.is_number(node.get("elapsed_s")) and node.get("status") in record.TRIED
             else ""
         )
         table.rows.append([node.get("id", ""), _status(node.get("status", "")), spent, describe(node)])

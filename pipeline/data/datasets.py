@@ -15,8 +15,9 @@ from pipeline.data.archive import Progress, obtain
 from pipeline.errors import HeadraceError
 from pipeline.system_errors import coded_os_errors
 
-# Each module has RECIPE (raised when what it writes changes), ARCHIVE (None when nothing is downloaded), RESULT (the
-# path that a task reads, relative to the data set's folder) and build(folder, archive, progress) -> (rows, note).
+# Each module has RECIPE (raised when what it writes changes), ABOUT (one line), ARCHIVE (None when nothing is
+# downloaded), RESULT (the path that a task reads, relative to the data set's folder) and
+# build(folder, archive, progress) -> (rows, note).
 DATASETS: dict[str, ModuleType] = {"flights": flights, "digits": digits, "mnist": mnist}
 NAMES = tuple(DATASETS)
 RECORD = ".source.json"
@@ -36,6 +37,11 @@ class DataResult:
     path: Path
     rows: int
     note: str
+
+
+def describe(name: str) -> str:
+    """Return one line on a data set."""
+    return DATASETS[name].ABOUT
 
 
 def fetch(

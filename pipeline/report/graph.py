@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from pipeline.console import figures
+from pipeline.console import figures, record
 
 ROW = 52  # height of a node and of its row beside it, pixels; report.css has the same
 LANE, DOT, CORNER = 13, 6, 6
@@ -48,26 +49,19 @@ def graph(nodes: Sequence[dict], text_width: float = 190) -> Graph:
     rows = {node["id"]: i for i, node in enumerate(nodes)}
     links = [(rows[up], i) for i, node in enumerate(nodes) for up in node.get("upstream") or [] if rows.get(up, i) < i]
     lanes = _lanes(links)
+    hues = {source: number % HUES for number, source in enumerate(sorted(lanes))}  # lanes are the ones to tell apart
     x = 14 + LANE * (max(lanes.values(), default=-1) + 1)
-    edges, hues = (
-        [],
-        {source: number % HUES for number, source in enumerate(sorted(lanes))},
-    )  # lanes first: they are the ones to tell apart
+    edges = []
     for source, target in links:
-        straight = target == source + 1
-        path = (
-            f"M{x} {_y(source) + DOT}V{_y(target) - DOT}"
-            if straight
-            else _lane_path(x, x - LANE * (lanes[source] + 1), source, target)
-        )
+        lane_x = x - LANE * (lanes.get(source, 0) + 1)
+        path = _straight(x, source) if target == source + 1 else _lane_path(x, lane_x, source, target)
         edges.append(Edge(nodes[source]["id"], nodes[target]["id"], path, hues.setdefault(source, len(hues) % HUES)))
     dots = []
     for i, node in enumerate(nodes):
-        into = [target - source for source, target in links if target == i]
-        arrows = ([f"M{x - DOT} {_y(i)}l-7 -4v8z"] if any(step > 1 for step in into) else []) + (
-            [f"M{x} {_y(i) - DOT}l-4 -7h8z"] if 1 in into else []
-        )
-        dots.append(Dot(node["id"], x, _y(i), node.get("status", "pending"), tuple(arrows)))
+        steps = {i - source for source, target in links if target == i}
+        from_left = [f"M{x - DOT} {_y(i)}l-7 -4v8z"] if steps - {1} else []
+        from_above = [f"M{x} {_y(i) - DOT}l-4 -7h8z"] if 1 in steps else []
+        dots.append(Dot(node["id"], x, _y(i), node.get("status", "pending"), (*from_left, *from_above)))
     return Graph(x + 16 + text_width, ROW * len(nodes), dots, edges)
 
 
@@ -88,6 +82,11 @@ def _lanes(links: list[tuple[int, int]]) -> dict[int, int]:
     return lanes
 
 
+def _straight(x: float, source: int) -> str:
+    """Return the line to the next row."""
+    return f"M{x} {_y(source) + DOT}V{_y(source + 1) - DOT}"
+
+
 def _lane_path(x: float, lane_x: float, source: int, target: int) -> str:
     """Return a line that leaves its node downwards, turns into its lane, and enters the target from the left."""
     top, end, c = _y(source) + DOT, _y(target), CORNER
@@ -96,17 +95,16 @@ def _lane_path(x: float, lane_x: float, source: int, target: int) -> str:
 
 def spans(run: dict) -> dict[str, tuple[float, float]]:
     """Return where each node's bar starts and how long it is, in percent of the run; only nodes that ran have one."""
-    from datetime import datetime
-
     found = {}
-    for node in run.get("nodes") or []:
+    for node in record.nodes(run):
         elapsed = node.get("elapsed_s")
-        if not figures.is_number(elapsed) or elapsed <= 0 or node.get("status") not in ("ran", "failed", "stopped"):
+        if not figures.is_number(elapsed) or elapsed <= 0 or node.get("status") not in record.TRIED:
             continue
         try:
-            found[node["id"]] = (datetime.fromisoformat(node["started"]).timestamp(), elapsed)
+            started = datetime.fromisoformat(node["started"]).timestamp() + (node.get("loading_s") or 0.0)
         except (KeyError, TypeError, ValueError):
             continue
+        found[node["id"]] = (started, elapsed)
     if not found:
         return {}
     begin = min(start for start, _ in found.values())

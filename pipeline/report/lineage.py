@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.console.record import DONE
+from pipeline.console.record import DONE, flatten
 
 LOOK_BACK = 20  # earlier runs that are read
 
@@ -37,9 +37,9 @@ def earlier_runs(run_dir: Path) -> list[dict]:
     return runs
 
 
-def reasons(run: dict, before: list[dict]) -> dict[str, Reason]:
+def reasons(nodes: list[dict], before: list[dict]) -> dict[str, Reason]:
     """Return the reason of every node."""
-    return {node["id"]: _reason(node, before) for node in run.get("nodes") or []}
+    return {node["id"]: _reason(node, before) for node in nodes}
 
 
 def _reason(node: dict, before: list[dict]) -> Reason:
@@ -73,6 +73,7 @@ def changes(then: dict, now: dict) -> list[str]:
         if old == new:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
+            old, new = dict(flatten(old)), dict(flatten(new))
             keys = [key for key in dict.fromkeys([*old, *new]) if old.get(key) != new.get(key)]
             shown = [_change(str(key), old.get(key), new.get(key)) for key in keys[:3]]
             found.append(f"{part} " + ", ".join(shown) + (f" and {len(keys) - 3} more" if len(keys) > 3 else ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from pipeline.console import figures, findings, record
@@ -14,8 +15,8 @@ MAX_SLICES, MAX_FEATURES, MAX_CLASSES = 300, 120, 20  # what a page can show and
 
 def contents(run: dict, run_dir: Path) -> dict:
     """Return everything the templates show, section by section."""
-    nodes = run.get("nodes") or []
-    why = lineage.reasons(run, lineage.earlier_runs(run_dir))
+    nodes = record.nodes(run)
+    why = lineage.reasons(nodes, lineage.earlier_runs(run_dir))
     evaluation = record.summary(run, "Evaluator")
     blessed, reason, failures = findings.blessing(run)
     return {
@@ -51,62 +52,49 @@ def contents(run: dict, run_dir: Path) -> dict:
 
 def tiles(run: dict) -> list[dict]:
     """Return the figures to see first: {"label", "value", "note", "state": "ok" | "bad" | ""}."""
-    evaluation, shown = record.summary(run, "Evaluator"), []
-    metric = findings.main_metric(evaluation)
-    if metric:
-        value = (evaluation.get("metrics") or {}).get(findings.OVERALL, {}).get(metric)
-        own = next(
-            (
-                check
-                for check in findings.checks(evaluation)
-                if check.metric == metric and check.slice == findings.OVERALL and check.kind != "change"
-            ),
-            None,
-        )
-        state = "" if own is None else "ok" if own.passed else "bad"
-        shown.append(
-            {
-                "label": metric,
-                "value": figures.metric(metric, value),
-                "note": own.verdict() if own else "no threshold",
-                "state": state,
-            }
-        )
-    blessed, why, _ = findings.blessing(run)
-    if blessed is not None:
-        shown.append(
-            {
-                "label": "blessing",
-                "value": "blessed" if blessed else "not blessed",
-                "note": why,
-                "state": "ok" if blessed else "bad",
-            }
-        )
-    models = [model for model in findings.edge_models(run) if model.scheme != "float32"]
-    for model in sorted(models, key=lambda model: not model.gated)[:1]:
-        delta = f"{model.metric or 'quality'} {figures.signed(model.delta.get('value'))}, " if model.delta else ""
-        note = f"{delta}{figures.size(model.size_bytes)}"
-        shown.append(
-            {
-                "label": model.scheme,
-                "value": f"{figures.ratio(model.size_ratio)} size",
-                "note": note,
-                "state": {"PASSED": "ok", "FAILED": "bad"}.get(model.verdict(), ""),
-            }
-        )
-    push = record.summary(run, "Pusher")
-    if push.get("version") is not None:
-        shown.append(
-            {
-                "label": "pushed",
-                "value": f"version {push['version']}",
-                "note": "new" if push.get("pushed") else "already there, same bytes",
-                "state": "ok",
-            }
-        )
+    shown = [_metric_tile(run), _blessing_tile(run), _model_tile(run), _push_tile(run)]
     if (seconds := record.took(run)) is not None:
-        shown.append({"label": "time", "value": figures.seconds(seconds), "note": record.tally(run), "state": ""})
-    return shown
+        shown.append(_tile("time", figures.seconds(seconds), record.tally(run), None))
+    return [tile for tile in shown if tile]
+
+
+def _tile(label: str, value: str, note: str, passed: bool | None) -> dict:
+    return {"label": label, "value": value, "note": note, "state": {True: "ok", False: "bad", None: ""}[passed]}
+
+
+def _metric_tile(run: dict) -> dict | None:
+    evaluation = record.summary(run, "Evaluator")
+    metric = findings.main_metric(evaluation)
+    if not metric:
+        return None
+    checks = [row for row in findings.checks(evaluation) if row.metric == metric and row.slice == findings.OVERALL]
+    level = next((check for check in checks if check.kind != "change"), None)
+    value = (evaluation.get("metrics") or {}).get(findings.OVERALL, {}).get(metric)
+    note = level.verdict() if level else "no threshold"
+    return _tile(metric, figures.metric(metric, value), note, level.passed if level else None)
+
+
+def _blessing_tile(run: dict) -> dict | None:
+    blessed, why, _ = findings.blessing(run)
+    return None if blessed is None else _tile("blessing", "blessed" if blessed else "not blessed", why, blessed)
+
+
+def _model_tile(run: dict) -> dict | None:
+    models = [model for model in findings.edge_models(run) if model.scheme != "float32"]
+    if not models:
+        return None
+    model = next((model for model in models if model.gated), models[0])
+    change = f"{model.metric or 'quality'} {figures.signed(model.delta.get('value'))}" if model.delta else ""
+    note = figures.joined([change, figures.size(model.size_bytes)], ", ")
+    return _tile(model.scheme, f"{figures.ratio(model.size_ratio)} size", note, model.passed if model.gated else None)
+
+
+def _push_tile(run: dict) -> dict | None:
+    push, cached = record.summary(run, "Pusher"), record.node(run, "Pusher").get("status") == "cached"
+    if push.get("version") is None:
+        return None
+    note = "new" if push.get("pushed") and not cached else "as before"
+    return _tile("pushed", f"version {push['version']}", note, True)
 
 
 def overall_checks(evaluation: dict) -> dict:
@@ -124,51 +112,33 @@ def slice_table(run: dict) -> dict:
     metric = findings.main_metric(evaluation)
     names = list(dict.fromkeys([metric, *(name for row in rows[:1] for name in row.metrics)])) if rows else []
     overall = rows[0].metrics if rows and rows[0].name == findings.OVERALL else {}
-    judged = (
-        [row for row in rows if row.gated] if sum(row.gated for row in rows) > 2 else rows
-    )  # tiny slices would stretch the scale
-    scales = {
-        name: max(
-            (
-                abs(row.metrics[name] - overall[name])
-                for row in judged
-                if _both(row.metrics.get(name), overall.get(name))
-            ),
-            default=0.0,
-        )
-        for name in names
-    }
+    large = [row for row in rows if not row.small] or rows  # tiny slices would stretch the scale
+    scales = {name: _farthest(large, name, overall.get(name)) for name in names}
     table = [
-        {
-            "slice": row,
-            "cells": [
-                {
-                    "metric": name,
-                    "value": row.metrics.get(name),
-                    "change": row.metrics[name] - row.baseline[name]
-                    if _both(row.metrics.get(name), row.baseline.get(name))
-                    else None,
-                    "bar": charts.deviation(
-                        row.metrics.get(name), overall.get(name), scales[name], name in findings.LOWER_IS_BETTER
-                    )
-                    if row.name != findings.OVERALL
-                    else None,
-                }
-                for name in names
-            ],
-        }
+        {"slice": row, "cells": [_cell(row, name, overall.get(name), scales[name]) for name in names]}
         for row in rows[:MAX_SLICES]
     ]
-    return {
-        "slice_metrics": names,
-        "slice_rows": table,
-        "slices_left_off": max(0, len(rows) - MAX_SLICES),
-        "main_metric": metric,
-    }
+    left_off = max(0, len(rows) - MAX_SLICES)
+    return {"slice_metrics": names, "slice_rows": table, "slices_left_off": left_off, "main_metric": metric}
+
+
+def _cell(row: findings.Slice, name: str, overall: float | None, scale: float) -> dict:
+    """Return one metric of a slice: its value, its change against the baseline, its bar against the overall value."""
+    value, before = row.metrics.get(name), row.baseline.get(name)
+    lower_is_better = name in findings.LOWER_IS_BETTER
+    bar = None if row.name == findings.OVERALL else charts.deviation(value, overall, scale, lower_is_better)
+    return {"metric": name, "value": value, "change": value - before if _both(value, before) else None, "bar": bar}
+
+
+def _farthest(rows: list[findings.Slice], name: str, overall: float | None) -> float:
+    """Return the largest distance of a slice's metric from the overall value."""
+    values = [row.metrics.get(name) for row in rows]
+    return max((abs(value - overall) for value in values if _both(value, overall)), default=0.0)
 
 
 def _both(one: object, other: object) -> bool:
-    return figures.is_number(one) and figures.is_number(other)
+    """Say whether both are finite numbers."""
+    return all(figures.is_number(value) and math.isfinite(value) for value in (one, other))
 
 
 def plots(evaluation: dict) -> dict:

@@ -44,6 +44,8 @@ def answer(manager: ModelManager, method: str, path: str, body: bytes) -> Answer
         return Answer(200, JSON, _dispatch(manager, method, path, body))
     except ServingError as error:
         return Answer(error.http_code, JSON, error_json(error.message))
+    except Exception as error:  # a defect: the client gets an answer, and the connection lives on
+        return Answer(500, JSON, error_json(f"{type(error).__name__}: {error}"))
 
 
 def _dispatch(manager: ModelManager, method: str, path: str, body: bytes) -> str:
@@ -154,7 +156,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         with self.server.in_flight():
-            body = self._read_body()
+            try:
+                body = self._read_body()
+            except ValueError:
+                self.send_error(400, "Bad Content-Length or chunk size")
+                return
             path = self.path.split("?", 1)[0]
             reply = answer(self.server.manager, self.command, path, body)
             content = reply.body.encode("utf-8", "surrogateescape")

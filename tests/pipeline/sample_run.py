@@ -172,6 +172,7 @@ def summaries() -> dict[str, dict]:
             ]
         },
         "EdgeEvaluator": {
+            "metric": "auc",
             "models": [
                 {
                     "scheme": "float32",
@@ -360,7 +361,7 @@ def stopped_run(root: Path | str = "runs") -> dict:
     )
     gate["summary"]["errors"] = 1
     for node in run["nodes"][stop + 1 :]:
-        node.update(status="skipped", elapsed_s=0.0, started=None, key=None, summary={}, outputs={}, parts={})
+        node.update(status="pending", elapsed_s=0.0, started=None, key="", summary={}, outputs={}, parts={})
     run.update(
         status="failed",
         error=copy.deepcopy(ANOMALY_ERROR),
@@ -391,7 +392,7 @@ def unblessed_run(root: Path | str = "runs") -> dict:
     }
     by_id["Evaluator"].update(status="stopped", error=error)
     for name in ("Quantizer", "EdgeEvaluator", "InfraValidator", "Pusher"):
-        by_id[name].update(status="skipped", elapsed_s=0.0, started=None, summary={}, outputs={})
+        by_id[name].update(status="pending", elapsed_s=0.0, started=None, summary={}, outputs={})
     run.update(status="failed", error=copy.deepcopy(error))
     return run
 

@@ -97,7 +97,7 @@ def test_the_old_stamp_is_gone_before_the_new_build_starts(built, monkeypatch):
 
 
 def test_a_failing_installer_is_one_coded_error_with_its_last_words(built):
-    script = "import sys; [print('line', n) for n in range(9)]; sys.exit('error: hash mismatch')"
+    script = "import sys; [print('line', n, flush=True) for n in range(9)]; sys.exit('error: hash mismatch')"
     with pytest.raises(HeadraceError) as caught:
         build_venv.run("packages", "3 pinned", [sys.executable, "-c", script], os.environ)
     assert caught.value.code == "HR-SETUP-004"

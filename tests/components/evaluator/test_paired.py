@@ -20,9 +20,8 @@ def two_models(rows, classes=2, seed=0, noise=0.15):
 def delong_by_definition(labels, first, second):
     """Variance of the difference of two AUCs from all pairs of rows: DeLong et al. 1988, equations 4 to 6."""
     ones, zeros = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
-    psi = [
-        (s[ones, None] > s[None, zeros]).astype(float) + 0.5 * (s[ones, None] == s[None, zeros]) for s in (first, second)
-    ]
+    pairs = [(s[ones, None], s[None, zeros]) for s in (first, second)]
+    psi = [(a > b) + 0.5 * (a == b) for a, b in pairs]
     tens, ones_ = np.array([m.mean(axis=1) for m in psi]), np.array([m.mean(axis=0) for m in psi])
     covariance = np.cov(tens) / len(ones) + np.cov(ones_) / len(zeros)
     return covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]

@@ -56,7 +56,8 @@ def test_a_process_that_takes_too_long_is_ended(sigmoid, examples_uri, tmp_path)
 
 def test_a_process_that_dies_is_reported_with_its_last_line(sigmoid, examples_uri, tmp_path, monkeypatch):
     fake = tmp_path / "python"
-    fake.write_text("#!/bin/sh\necho loading >&2\necho out of luck >&2\nkill -9 $$\n")
+    said = ["loading", "out of luck", "I0000 00:00:1796056494.606979 30809 cudart_stub.cc:31] no cuda"]
+    fake.write_text("#!/bin/sh\n" + "".join(f"echo '{line}' >&2\n" for line in said) + "kill -9 $$\n")
     fake.chmod(0o755)
     monkeypatch.setattr("components.infra_validator.validate.sys.executable", str(fake))
     result = validate(sigmoid, examples_uri, CONFIG, str(tmp_path / "work"))

@@ -19,7 +19,12 @@ def test_the_component_writes_typed_splits_and_marks_the_artifact(tmp_path):
     (tmp_path / "schema.pbtxt").write_text('feature { name: "zip" type: BYTES } feature { name: "y" type: INT }')
     schema, artifact = standard_artifacts.Schema(), standard_artifacts.Examples()
     schema.uri, artifact.uri = str(tmp_path), str(tmp_path / "out")
-    config = {"data": {"path": f"{tmp_path}/rows.csv"}, "split": {"eval_fraction": 0.3}, "label": "y", "problem": "binary"}
+    config = {
+        "data": {"path": f"{tmp_path}/rows.csv"},
+        "split": {"eval_fraction": 0.3},
+        "label": "y",
+        "problem": "binary",
+    }
     with reporting.listening(reporting.Listener()) as listener:
         ExampleGen.test_call(schema=schema, examples=artifact, config=json.dumps(config), input_digest="4be1")
     rows = listener.outcome.summary["rows"]

@@ -128,7 +128,8 @@ def test_a_header_without_rows_is_refused(tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("delimiter", "fix"), [(";", "--set data.delimiter=';'"), ("\t", "--set data.delimiter=$'\\t'"), ("|", "--set data.delimiter='|'")]
+    ("delimiter", "fix"),
+    [(";", "--set data.delimiter=';'"), ("\t", "--set data.delimiter=$'\\t'"), ("|", "--set data.delimiter='|'")],
 )
 def test_another_delimiter_is_recognised(tmp_path, delimiter, fix):
     error = refused(tmp_path, f"a{delimiter}b{delimiter}c\n1{delimiter}2,5{delimiter}3\n")
@@ -146,7 +147,10 @@ def test_a_latin1_file_is_refused_with_its_line_and_column(tmp_path):
     path = tmp_path / "rows.csv"
     assert error.code == "HR-DATA-006"
     assert error.what == f"{path}:5 is not UTF-8; it looks like ISO-8859-1"
-    assert error.seen == [f"{path}:5 column 'town': byte 0xE9 in 'Orléans'", f"{path}:6 column 'town': byte 0xEE in 'Nîmes'"]
+    assert error.seen == [
+        f"{path}:5 column 'town': byte 0xE9 in 'Orléans'",
+        f"{path}:6 column 'town': byte 0xEE in 'Nîmes'",
+    ]
     assert error.fix[0] == f"iconv -f ISO-8859-1 -t UTF-8 {path} > {tmp_path}/rows-utf8.csv"
     assert os.system(error.fix[0]) == 0
     assert read(tmp_path / "rows-utf8.csv").table["town"].to_pylist()[2:] == ["Orléans".encode(), "Nîmes".encode()]
@@ -162,7 +166,9 @@ def test_utf16_is_refused(tmp_path):
     assert refused(tmp_path, "a,b\n1,2\n".encode("utf-16")).fix[0].startswith("iconv -f UTF-16 ")
 
 
-@pytest.mark.parametrize(("content", "name"), [(b"PAR1\x00", "Parquet"), (b"\x1f\x8b\x08", "gzip"), (b"PK\x03\x04", "ZIP")])
+@pytest.mark.parametrize(
+    ("content", "name"), [(b"PAR1\x00", "Parquet"), (b"\x1f\x8b\x08", "gzip"), (b"PK\x03\x04", "ZIP")]
+)
 def test_a_file_of_another_format_is_refused(tmp_path, content, name):
     error = refused(tmp_path, content)
     assert error.code == "HR-DATA-030"
@@ -236,7 +242,12 @@ def test_nan_and_infinity_are_named_with_their_lines(tmp_path):
     path = tmp_path / "rows.csv"
     assert error.code == "HR-DATA-016"
     assert error.what == "column 'n' of numbers holds NaN, infinity or values beyond float32"
-    assert error.seen == [f"n: 'nan' at {path}:3", f"n: '-inf' at {path}:4", f"n: 'NaN' at {path}:5", f"n: '1e39' at {path}:6"]
+    assert error.seen == [
+        f"n: 'nan' at {path}:3",
+        f"n: '-inf' at {path}:4",
+        f"n: 'NaN' at {path}:5",
+        f"n: '1e39' at {path}:6",
+    ]
 
 
 def test_the_schema_keeps_text_that_looks_like_numbers(tmp_path):

@@ -52,9 +52,10 @@ def test_any_table_that_the_csv_module_writes_comes_back_equal(tmp_path, rows):
     for old in tmp_path.glob("out/*/*"):
         old.unlink()
     assert examples.write_split(table.to_batches(), str(tmp_path / "out"), "train") == len(rows)
-    found = [row for row in _aligned(str(tmp_path / "out"))]
+    found = list(_aligned(str(tmp_path / "out")))
     expected = [
-        {"f": None if f is None else np.float32(f), "i": i, "key": n, "s": s.encode() or None} for n, (i, f, s) in enumerate(rows)
+        {"f": None if f is None else np.float32(f), "i": i, "key": n, "s": s.encode() or None}
+        for n, (i, f, s) in enumerate(rows)
     ]
     assert found == [{name: value for name, value in row.items() if value is not None} for row in expected]
 
@@ -70,7 +71,9 @@ def test_every_row_goes_to_one_split_and_the_summary_counts_them(tmp_path):
     lines = [(n, f"{n / 7:.3f}", f"w{n % 5}", n % 2) for n in range(1_000)]
     path.write_text("n,r,w,y\n" + "".join(",".join(map(str, line)) + "\n" for line in lines))
     notes = []
-    summary = generate_examples(config(path), str(tmp_path / "out"), progress=lambda share, note: notes.append((share, note)))
+    summary = generate_examples(
+        config(path), str(tmp_path / "out"), progress=lambda share, note: notes.append((share, note))
+    )
     train, evaluated = (rows_of(str(tmp_path / "out"), split) for split in ("train", "eval"))
     assert summary["rows"] == {"train": len(train), "eval": len(evaluated)}
     assert summary["features"] == 3
@@ -82,13 +85,13 @@ def test_every_row_goes_to_one_split_and_the_summary_counts_them(tmp_path):
     assert names == ["data_tfrecord-00000-of-00001"]
 
 
-def test_the_same_file_gives_the_same_bytes(tmp_path):
+def test_the_same_file_gives_the_same_splits_in_the_same_order(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("n,y\n" + "".join(f"{n},{n % 2}\n" for n in range(200)))
     for name in ("a", "b"):
         generate_examples(config(path), str(tmp_path / name))
-    files = ["Split-train/data_tfrecord-00000-of-00001", "Split-eval/data_tfrecord-00000-of-00001"]
-    assert [(tmp_path / "a" / file).read_bytes() for file in files] == [(tmp_path / "b" / file).read_bytes() for file in files]
+    for split in ("train", "eval"):
+        assert rows_of(str(tmp_path / "a"), split) == rows_of(str(tmp_path / "b"), split)
 
 
 def test_images_become_examples_of_bytes(tmp_path):
@@ -98,7 +101,9 @@ def test_images_become_examples_of_bytes(tmp_path):
         (tmp_path / "in" / label).mkdir(parents=True)
         for index in range(20):
             Image.new("L", (8, 8), index * 10).save(tmp_path / "in" / label / f"{index}.png")
-    images = config(tmp_path / "in", data={"path": str(tmp_path / "in"), "format": "images"}, label="label", problem="multiclass")
+    images = config(
+        tmp_path / "in", data={"path": str(tmp_path / "in"), "format": "images"}, label="label", problem="multiclass"
+    )
     summary = generate_examples(images, str(tmp_path / "out"))
     found = rows_of(str(tmp_path / "out"), "train") + rows_of(str(tmp_path / "out"), "eval")
     expected = [(file.read_bytes(), file.parent.name.encode()) for file in (tmp_path / "in").glob("*/*.png")]
@@ -109,7 +114,9 @@ def test_images_become_examples_of_bytes(tmp_path):
 def test_parquet_and_csv_of_one_table_give_the_same_examples(tmp_path):
     import pandas as pd
 
-    frame = pd.DataFrame({"n": range(300), "r": [n / 8 for n in range(300)], "w": ["a", "b", "c"] * 100, "y": [0, 1] * 150})
+    frame = pd.DataFrame(
+        {"n": range(300), "r": [n / 8 for n in range(300)], "w": ["a", "b", "c"] * 100, "y": [0, 1] * 150}
+    )
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet", index=False)
     for kind in ("csv", "parquet"):
@@ -124,7 +131,7 @@ def test_a_class_of_eval_unseen_in_train_stops_before_anything_is_written(tmp_pa
     split = {"by": "time", "column": "day", "eval_from": "3"}
     with pytest.raises(HeadraceError, match="HR-DATA-015") as caught:
         generate_examples(config(path, split=split, problem="multiclass"), str(tmp_path / "out"))
-    assert caught.value.seen == [f"'c' in 1 rows of eval, first at {path}:4"]
+    assert caught.value.seen == [f"'c' in eval once, first at {path}:4"]
     assert not (tmp_path / "out").exists()
 
 
@@ -132,10 +139,7 @@ def test_an_output_folder_without_permission_is_named(tmp_path, another_user):
     path, out = tmp_path / "rows.csv", tmp_path / "out"
     path.write_text("n,y\n" + "".join(f"{n},{n % 2}\n" for n in range(100)))
     generate_examples(config(path), str(out))
-    tmp_path.chmod(0o755)
     out.chmod(0o555)
-    for folder in [*tmp_path.parents][:2]:
-        folder.chmod(0o755)
     with another_user(), pytest.raises(HeadraceError, match="HR-SYS-002"):
         generate_examples(config(path), str(out / "below"))
 

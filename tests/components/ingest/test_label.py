@@ -53,7 +53,10 @@ def test_real_numbers_are_no_class_names():
     assert refused([0.5, 1.5], "multiclass").code == "HR-DATA-014"
 
 
-@pytest.mark.parametrize(("label", "problem"), [([0, 1], "binary"), ([0.0, 1.0], "binary"), ([b"a", b"b"], "multiclass"), ([3, 5, 7], "multiclass")])
+@pytest.mark.parametrize(
+    ("label", "problem"),
+    [([0, 1], "binary"), ([0.0, 1.0], "binary"), ([b"a", b"b"], "multiclass"), ([3, 5, 7], "multiclass")],
+)
 def test_labels_that_can_be_learnt_pass(label, problem):
     check_label(table(label), "late", problem, places)
 
@@ -65,7 +68,7 @@ def test_a_class_of_eval_that_train_lacks_is_named():
     with pytest.raises(HeadraceError, match="HR-DATA-015") as caught:
         check_split_classes(rows, "late", np.array([False, False, True, True, True]), places)
     assert caught.value.what == "1 of 2 classes in eval do not occur in train"
-    assert caught.value.seen == ["'c' in 2 rows of eval, first at rows.csv:4"]
+    assert caught.value.seen == ["'c' in eval 2 times, first at rows.csv:4"]
     assert caught.value.expected == "one of a, b"
 
 

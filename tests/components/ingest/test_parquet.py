@@ -113,7 +113,10 @@ def test_no_rows_are_refused(tmp_path):
 
 def test_nan_is_refused_with_its_row(tmp_path):
     path = write(tmp_path / "t.parquet", {"x": [1.0, float("nan"), float("inf")]})
-    assert refused(path, "HR-DATA-016").seen == [f"x: 'nan' at {path} row 1 (from 0)", f"x: 'inf' at {path} row 2 (from 0)"]
+    assert refused(path, "HR-DATA-016").seen == [
+        f"x: 'nan' at {path} row 1 (from 0)",
+        f"x: 'inf' at {path} row 2 (from 0)",
+    ]
 
 
 def test_files_with_other_types_are_refused(tmp_path):

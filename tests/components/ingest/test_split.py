@@ -69,7 +69,9 @@ def test_equal_rows_share_a_side_whatever_the_order_of_rows_and_columns():
         assert side.setdefault(key, in_eval) == in_eval
     order = draw.permutation(5_000)
     shuffled = rows.take(pa.array(order)).select(["b", "a"])
-    np.testing.assert_array_equal(assign_split(shuffled, SplitConfig(), places), assign_split(rows, SplitConfig(), places)[order])
+    np.testing.assert_array_equal(
+        assign_split(shuffled, SplitConfig(), places), assign_split(rows, SplitConfig(), places)[order]
+    )
 
 
 def test_an_integer_and_the_same_real_number_hash_alike():
@@ -132,7 +134,9 @@ def test_values_that_are_no_dates_are_named():
     assert error.seen == ["'01/02/2013' at row 1", "'soon' at row 2"]
 
 
-@pytest.mark.parametrize(("values", "kind"), [([b"2013-01-01", b"2014-01-01"], "an ISO 8601 date"), ([1, 2], "a number")])
+@pytest.mark.parametrize(
+    ("values", "kind"), [([b"2013-01-01", b"2014-01-01"], "an ISO 8601 date"), ([1, 2], "a number")]
+)
 def test_a_start_of_another_kind_is_refused(values, kind):
     error = refused(table(t=values), by="time", column="t", eval_from="november")
     assert (error.code, error.expected) == ("HR-DATA-019", kind)
@@ -141,7 +145,7 @@ def test_a_start_of_another_kind_is_refused(values, kind):
 def test_one_row_cannot_be_split():
     error = refused(table(a=[1]))
     assert error.code == "HR-DATA-018"
-    assert error.seen == ["1 rows, split.eval_fraction is 0.2"]
+    assert error.seen == ["1 row, split.eval_fraction is 0.2"]
 
 
 def test_a_start_after_the_last_row_suggests_one_that_works():
@@ -151,4 +155,6 @@ def test_a_start_after_the_last_row_suggests_one_that_works():
     assert error.seen == ["date runs from 2013-01-01 to 2013-01-10, split.eval_from is 2014-01-01"]
     suggested = error.fix[0].split("=")[1].split()[0]
     assert suggested == "2013-01-09"
-    assert assign_split(table(date=dates), SplitConfig(by="time", column="date", eval_from=suggested), places).sum() == 2
+    assert (
+        assign_split(table(date=dates), SplitConfig(by="time", column="date", eval_from=suggested), places).sum() == 2
+    )

@@ -45,7 +45,7 @@ def play(view, run: dict) -> None:
     """Send the events of a run record to a view."""
     view.header(run)
     for node in run["nodes"]:
-        if node["status"] == "skipped":
+        if node["status"] == "pending":
             continue
         if node["status"] != "cached":
             view.node_started(node["id"])
@@ -259,7 +259,7 @@ def test_empty_and_running_records_are_shown():
     view.node_finished({"id": "Mystery", "status": "ran", "summary": {"things": 3, "name": "x"}})
     view.finished({"task": "t", "status": "interrupted", "nodes": [{"id": "A", "status": "pending"}]}, [])
     assert "Mystery            things 3 · name x" in stream.getvalue()
-    assert "Interrupted (0 of 1 node ran, 1 pending)." in stream.getvalue()
+    assert "Interrupted (0 of 1 node ran, 1 not run)." in stream.getvalue()
 
 
 def test_events_may_come_from_several_threads():
@@ -273,6 +273,39 @@ def test_events_may_come_from_several_threads():
         thread.join()
     lines = stream.getvalue().splitlines()
     assert sorted(line.split()[0] for line in lines) == sorted(node["id"] for node in nodes)
+
+
+def test_a_piece_of_work_outside_a_run_shows_its_progress():
+    from pipeline.console.progress import progress_line
+
+    stream, now = io.StringIO(), [0.0]
+    with progress_line("flights", stream=stream, clock=lambda: now[0]) as progress:
+        progress(0.1, "reading")
+        now[0] = 6.0
+        progress(0.5, "1,000 rows")
+    assert stream.getvalue() == "  flights            50 %  1,000 rows\n"
+    with progress_line("flights", quiet=True, stream=stream) as progress:
+        progress(1.0, "x")
+    assert stream.getvalue().count("\n") == 1
+
+
+def test_the_progress_of_work_outside_a_run_leaves_a_terminal_clean(monkeypatch):
+    from pipeline.console.progress import progress_line
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = Terminal()
+    with progress_line("flights", stream=stream) as progress:
+        progress(0.5, "1,000 rows")
+    assert stream.getvalue().endswith("\x1b[1A\x1b[2K") and "\x1b[?25h" in stream.getvalue()
+
+
+def test_a_gate_that_stops_the_run_shows_as_stopped_even_while_its_entry_says_ran():
+    stream = io.StringIO()
+    PlainView(stream).node_finished(
+        {"id": "Evaluator", "status": "ran", "summary": {}, "error": {"code": "HR-EVAL-001", "what": "x"}}
+    )
+    assert stream.getvalue().endswith("STOPPED\n")
 
 
 def test_an_error_is_printed_as_the_error_itself_reads():

@@ -103,7 +103,7 @@ def test_figures_are_written_for_people(written, expected):
         ("LatestBlessedModel", ""),
         ("Evaluator", "auc 0.668 (>= 0.630 ok) · 19 slices · BLESSED"),
         ("Quantizer", "int8 61 kB (0.31x) · dynamic_range 0.34x · float16 0.52x"),
-        ("EdgeEvaluator", "int8 5.8 us (0.52x) · agreement 99.7 % · change -0.001 · PASSED"),
+        ("EdgeEvaluator", "int8 5.8 us (0.52x) · agreement 99.7 % · auc -0.001 · PASSED"),
         ("InfraValidator", "20 requests in a fresh process, p50 1.9 ms · PASSED"),
         ("Pusher", "version 7  runs/flights/serving/7"),
     ],
@@ -133,6 +133,62 @@ def test_a_gate_that_did_not_pass_says_which_scheme():
     assert describe({"id": "EdgeEvaluator", "summary": {"models": models}}).endswith("FAILED: int8")
 
 
+@pytest.mark.parametrize(
+    ("summary", "words", "closing"),
+    [
+        ({"version": 7, "path": "s/7", "pushed": True}, "version 7  s/7", "version 7  s/7"),
+        (
+            {"version": 6, "path": "s/6", "pushed": False, "reason": "version 6 has the same bytes"},
+            "nothing new: version 6 has the same bytes; version 6 stays",
+            "nothing new: version 6 has the same bytes; version 6 stays  s/6",
+        ),
+        (
+            {"version": None, "path": "", "pushed": False, "reason": "not blessed"},
+            "nothing new: not blessed",
+            "nothing new: not blessed",
+        ),
+    ],
+)
+def test_a_push_is_told_apart_from_one_that_had_nothing_to_do(summary, words, closing):
+    run = {"nodes": [{"id": "Pusher", "status": "ran", "summary": summary}]}
+    assert (describe(run["nodes"][0]), findings.pushed(run)) == (words, closing)
+
+
+def test_a_cached_push_says_that_the_version_is_not_new():
+    run = {"nodes": [{"id": "Pusher", "status": "cached", "summary": {"version": 7, "path": "s/7", "pushed": True}}]}
+    assert findings.pushed(run) == "version 7 as before  s/7"
+
+
+def test_a_path_under_the_current_folder_is_shortened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert figures.short_path(str(tmp_path / "runs/x")) == "runs/x"
+    assert figures.short_path("/elsewhere/runs/x") == "/elsewhere/runs/x"
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "ended", "settled"),
+    [
+        ("ran", None, True, "ran"),
+        ("ran", {"code": "x"}, False, "stopped"),
+        ("cached", {"code": "x"}, True, "stopped"),
+        ("failed", {"code": "x"}, True, "failed"),
+        ("pending", None, True, "skipped"),
+        ("pending", None, False, "pending"),
+    ],
+)
+def test_a_gate_that_did_not_pass_stopped_and_what_was_pending_was_skipped(status, error, ended, settled):
+    assert record.settled({"status": status, "error": error}, ended)["status"] == settled
+
+
+def test_loading_tensorflow_has_its_own_time():
+    run = sample.sample_run()
+    run["nodes"][1]["loading_s"] = 11.4
+    from pipeline.console.closing import times
+    from pipeline.console.document import words
+
+    assert words(times(run, 100)[0]).strip().startswith("Time       loading TensorFlow and TFX 11 s · Transform 8.1 s")
+
+
 def test_slices_come_worst_first_and_say_why_they_are_not_gated():
     rows = findings.slices(sample.sample_run())
     values = [row.metrics["auc"] for row in rows[1:]]
@@ -153,6 +209,13 @@ def test_the_worst_slices_hold_the_failing_ones_and_one_that_is_not_gated():
     best["passed"] = False
     names = [row.name for row in findings.worst_slices(run)]
     assert best["slice"] in names and "carrier=OO" in names and len(names) == 4
+
+
+def test_without_slice_thresholds_the_worst_large_slices_are_shown():
+    run = sample.sample_run()
+    evaluation = findings.node(run, "Evaluator")["summary"]
+    evaluation["checks"] = evaluation["checks"][:1]
+    assert [row.name for row in findings.worst_slices(run)] == ["carrier=OO", "carrier=B6", "carrier=FL", "carrier=EV"]
 
 
 @pytest.mark.parametrize(

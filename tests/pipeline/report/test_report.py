@@ -242,6 +242,12 @@ def test_a_stopped_run_shows_the_error_its_fix_and_what_was_not_reached(tmp_path
     assert "TFLite models" not in text and "Slices" not in text
 
 
+def test_the_time_to_load_tensorflow_is_told_apart_from_the_node(tmp_path):
+    run = sample.sample_run()
+    run["nodes"][1]["loading_s"] = 11.4
+    assert "after 11 s of loading TensorFlow and TFX" in Page(report_of(tmp_path, run)).text
+
+
 def test_an_unblessed_run_shows_each_failed_check(tmp_path):
     text = Page(report_of(tmp_path, sample.unblessed_run())).text
     assert "not blessed: 2 of 16 checks failed" in text

@@ -183,6 +183,24 @@ def test_one_connection_takes_many_requests(running):
         connection.close()
 
 
+def test_a_length_that_is_no_number_is_refused_and_the_server_lives_on(running):
+    connection = http.client.HTTPConnection("127.0.0.1", running.server.rest_port, timeout=20)
+    try:
+        connection.putrequest("POST", PREDICT)
+        connection.putheader("Content-Length", "many")
+        connection.endheaders()
+        assert connection.getresponse().status == 400
+    finally:
+        connection.close()
+    assert running.call("GET", "/v1/models/tiny")[0] == 200
+
+
+def test_a_defect_is_an_internal_error_with_an_answer(running, monkeypatch):
+    monkeypatch.setattr("pipeline.serving.rest.status_json", lambda statuses: 1 / 0)
+    code, _, text = running.call("GET", "/v1/models/tiny")
+    assert (code, json.loads(text)["error"]) == (500, "ZeroDivisionError: division by zero")
+
+
 def test_a_chunked_body_is_read(running):
     body = json.dumps({"signature_name": "raw", "instances": instances()}).encode()
     connection = http.client.HTTPConnection("127.0.0.1", running.server.rest_port, timeout=20)
