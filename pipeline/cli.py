@@ -350,7 +350,9 @@ def serve(task: str, port: int, grpc_port: int, host: str, overrides: tuple[str,
     from pipeline.serving.server import serve as serve_model
 
     loaded, base = _pushed(task, overrides)
-    row = read_example_row(loaded.config.data.path, loaded.config.data.format, loaded.config.label)
+    row = read_example_row(
+        loaded.config.data.path, loaded.config.data.format, loaded.config.label, loaded.config.data.delimiter
+    )
     serve_model(loaded.config.name, base, port, grpc_port, host, click.echo, row)
 
 

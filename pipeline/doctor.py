@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 
+from pipeline.machine import accelerators
 from pipeline.stack import stack
 
 FREE_BYTES = 2 << 30
@@ -44,13 +44,3 @@ def examine() -> list[dict]:
 
 def _row(name: str, good: bool, found: str, fix: str = "") -> dict:
     return {"name": name, "state": "ok" if good else "wrong", "found": found, "fix": "" if good else fix}
-
-
-def accelerators() -> list[str]:
-    """Return the GPUs that the NVIDIA driver lists and the TPU devices of this machine, by name."""
-    found = []
-    if shutil.which("nvidia-smi"):
-        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20, check=False)
-        found += [line.strip() for line in listed.stdout.splitlines() if line.strip()]
-    found += [f"TPU {path}" for path in ("/dev/accel0", "/dev/vfio/0") if os.path.exists(path)]
-    return found

@@ -21,6 +21,8 @@ from pipeline.console.view import RunView
 from pipeline.errors import HeadraceError, bounded
 from pipeline.local import keys
 from pipeline.local.store import Store
+from pipeline.config.paths import serving_dir
+from pipeline.machine import devices
 from pipeline.nodes import BY_ID, NODES, Node
 from pipeline.stack import stack
 
@@ -158,6 +160,7 @@ def _execute(run: Run, node: Node, entry: dict) -> None:
         if run.session is None:
             run.view.node_progress(node.id, 0.0, "loading TensorFlow and TFX")
             run.session = Session(run)
+            run.view.node_progress(node.id, 0.0, "")
             entry["loading_s"] = round(time.monotonic() - begun, 2)
             begun = time.monotonic()
         outputs, outcome = run.session.run(node.id, listener)
@@ -340,6 +343,8 @@ def _new_record(request: Request, run_id: str) -> dict:
         "resume": f"headrace run {request.task.argument}",
         "pid": os.getpid(),
         "stack": stack(),
+        "devices": devices(),
+        "serving_version": latest_version(serving_dir(config)),
         "split": config.split.model_dump(mode="json"),
         "config": config.model_dump(mode="json"),
         "config_sources": dict(request.task.sources),
@@ -348,8 +353,14 @@ def _new_record(request: Request, run_id: str) -> dict:
     }
 
 
+def latest_version(folder: str) -> int | None:
+    """Return the highest version in a folder of numbered versions."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return max((int(name) for name in names if name.isdigit()), default=None)
+
+
 def _now() -> str:
-    return datetime.now().astimezone().isoformat(timespec="seconds")
+    return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
 
 @contextmanager
