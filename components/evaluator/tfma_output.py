@@ -104,15 +104,17 @@ def _metric(name: str, class_name: str, config: EvaluateConfig, slicing: list, h
     from tensorflow_model_analysis.proto import config_pb2
 
     metric = config_pb2.MetricConfig(class_name=class_name, config=json.dumps({"name": name}))
+    overall = [config_pb2.SlicingSpec()]  # a threshold without a slicing spec would count in every slice
+
+    def hold(specs: list, **threshold) -> None:
+        metric.per_slice_thresholds.add(slicing_specs=specs, threshold=config_pb2.MetricThreshold(**threshold))
+
     if name in config.thresholds:
-        metric.threshold.value_threshold.CopyFrom(_value_threshold(config.thresholds[name]))
-    if name in config.change and has_baseline:
-        metric.threshold.change_threshold.CopyFrom(_change_threshold(config.change[name]))
+        hold(overall, value_threshold=_value_threshold(config.thresholds[name]))
     if name in config.slice_thresholds and slicing:
-        bound = _value_threshold(config.slice_thresholds[name])
-        metric.per_slice_thresholds.add(
-            slicing_specs=slicing, threshold=config_pb2.MetricThreshold(value_threshold=bound)
-        )
+        hold(slicing, value_threshold=_value_threshold(config.slice_thresholds[name]))
+    if name in config.change and has_baseline:
+        hold(overall, change_threshold=_change_threshold(config.change[name]))
     return metric
 
 

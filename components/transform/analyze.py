@@ -43,7 +43,7 @@ def analyze(
     adapter = tensor_adapter_config(schema)
     files = examples.split_files(examples_uri, "train")
     with tempfile.TemporaryDirectory() as scratch, own_line(source):
-        with open_pipeline(beam_config) as pipeline, tft_beam.Context(temp_dir=scratch, use_deep_copy_optimization=True):
+        with open_pipeline(beam_config) as pipeline, tft_beam.Context(temp_dir=scratch):
             raw = pipeline | "Train" >> read_batches(files, schema, batch_rows)
             transform_fn = (raw, adapter) | tft_beam.AnalyzeDataset(preprocessing_fn)
             _ = transform_fn | tft_beam.WriteTransformFn(out_uri)

@@ -56,7 +56,9 @@ def world(tmp_path_factory) -> World:
     return World(*folders, labels, probabilities, CARRIERS[codes])
 
 
-def save_served(model: Path, weights: np.ndarray, names=("x0", "x1", "x2"), by_carrier: np.ndarray = BY_CARRIER) -> None:
+def save_served(
+    model: Path, weights: np.ndarray, names=("x0", "x1", "x2"), by_carrier: np.ndarray = BY_CARRIER
+) -> None:
     """Write `Format-Serving` (serialized examples, a vocabulary table) and `Format-Edge` (one row of tensors)."""
     import tensorflow as tf
 

@@ -30,9 +30,7 @@ def evaluation(world, tmp_path_factory):
 def report(world, evaluation, tmp_path_factory):
     """The report of the world's TFLite files, and its folder."""
     folder = tmp_path_factory.mktemp("edge")
-    found = evaluate_edge(
-        world.quantized, world.transformed, evaluation, EDGE, EVALUATE, "binary", "late", str(folder)
-    )
+    found = evaluate_edge(world.quantized, world.transformed, evaluation, EDGE, EVALUATE, "binary", "late", str(folder))
     return found, folder
 
 
@@ -89,7 +87,9 @@ def test_a_drop_has_the_direction_of_its_metric():
 
 def test_only_gated_schemes_stop_the_run(world, evaluation, tmp_path):
     edge = EdgeEvaluateConfig(metric="auc", max_drop=0.0, max_size_ratio=0.5, gate=["float32"])
-    found = evaluate_edge(world.quantized, world.transformed, evaluation, edge, EVALUATE, "binary", "late", str(tmp_path))
+    found = evaluate_edge(
+        world.quantized, world.transformed, evaluation, edge, EVALUATE, "binary", "late", str(tmp_path)
+    )
     int8 = found.models[1]
     assert int8.reasons and not int8.passed and not int8.gated
     assert int8.reasons[-1] == "size 1.00 of the float32 file, limit 0.5"

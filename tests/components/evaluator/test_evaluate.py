@@ -36,7 +36,14 @@ def run(world, out, model=None, baseline=None, config=CONFIG, **changed):
     """Evaluate the world's model, or another one."""
     where = {"examples_uri": world.examples, "transformed_uri": world.transformed} | changed
     return evaluate(
-        model or world.model, where["examples_uri"], where["transformed_uri"], baseline, config, "binary", "late", str(out)
+        model or world.model,
+        where["examples_uri"],
+        where["transformed_uri"],
+        baseline,
+        config,
+        "binary",
+        "late",
+        str(out),
     )
 
 

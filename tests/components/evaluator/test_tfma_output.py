@@ -29,9 +29,7 @@ def values(metrics):
 
 
 def test_tfma_loads_the_metrics_of_each_slice(world, tmp_path, tfma):
-    found = evaluate(
-        world.model, world.examples, world.transformed, None, CONFIG, "binary", "late", str(tmp_path)
-    )
+    found = evaluate(world.model, world.examples, world.transformed, None, CONFIG, "binary", "late", str(tmp_path))
     loaded = tfma.load_eval_result(str(tmp_path))
     assert values(loaded.get_metrics_for_slice()) == pytest.approx(found.metrics["overall"])
     key = (("carrier", "OO"), ("month", 12))
@@ -48,7 +46,9 @@ def test_tfma_loads_the_validation_with_its_failures(world, tmp_path, tfma):
     [failure] = entry.failures
     assert failure.metric_key.name == "auc"
     assert failure.metric_threshold.value_threshold.lower_bound.value == 0.99
-    counts = {tuple(d.slicing_spec.feature_keys): d.num_matching_slices for d in result.validation_details.slicing_details}
+    counts = {
+        tuple(d.slicing_spec.feature_keys): d.num_matching_slices for d in result.validation_details.slicing_details
+    }
     assert counts == {(): 1, ("carrier", "month"): 3}
 
 

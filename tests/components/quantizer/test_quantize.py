@@ -55,7 +55,9 @@ def test_sizes_and_digests_are_those_of_the_files(quantized):
         assert model.size_bytes == len(content) and model.size_ratio == len(content) / size
         assert model.sha256 == hashlib.sha256(content).hexdigest()
     ratios = {model.scheme: model.size_ratio for model in models}
-    assert ratios["float32"] == 1 and ratios["int8"] < 0.35 and ratios["dynamic_range"] < 0.35 and ratios["float16"] < 0.6
+    assert (
+        ratios["float32"] == 1 and ratios["int8"] < 0.35 and ratios["dynamic_range"] < 0.35 and ratios["float16"] < 0.6
+    )
 
 
 def test_int8_has_integers_only_and_keeps_ids_as_they_are(quantized):
