@@ -49,7 +49,8 @@ def main() -> None:
             work = folder / f"{name}-{number}"
             shutil.rmtree(work, ignore_errors=True)
             runs[name].append(run(work, table))
-            print(f"{name} {number + 1}/{arguments.repeat}: {runs[name][-1]['whole']:.1f} s, auc {runs[name][-1]['auc']:.4f}", flush=True)
+            last = runs[name][-1]
+            print(f"{name} {number + 1}/{arguments.repeat}: {last['whole']:.1f} s, auc {last['auc']:.4f}", flush=True)
     report(runs)
     (folder / "result.json").write_text(json.dumps(runs, indent=1))
 

@@ -103,7 +103,8 @@ def _string_domain(schema, feature):
     return next((d for d in schema.string_domain if d.name == feature.domain), None) if feature.domain else None
 
 
-def describe_features(schema) -> dict[str, str]:
+def describe_features(schema: schema_pb2.Schema) -> dict[str, str]:
+    """Return type, presence, range and values of each feature, in one line each."""
     from tensorflow_metadata.proto.v0 import schema_pb2
 
     described = {}

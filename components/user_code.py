@@ -65,7 +65,9 @@ def own_line(path: str) -> Iterator[None]:
             fix=[f"correct {path}"],
         ) from error
     except Exception as error:
-        own = [f for f in traceback.extract_tb(error.__traceback__) if os.path.abspath(f.filename) == os.path.abspath(path)]
+        own = [
+            f for f in traceback.extract_tb(error.__traceback__) if os.path.abspath(f.filename) == os.path.abspath(path)
+        ]
         if not own:
             raise
         raise HeadraceError(

@@ -64,7 +64,13 @@ def _fail(error: dict, as_json: bool) -> None:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-set_option = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override one configuration key, such as train.epochs=3. Repeatable.")
+set_option = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override one configuration key, such as train.epochs=3. Repeatable.",
+)
 task_argument = click.argument("task")
 
 
@@ -86,13 +92,20 @@ def main() -> None:
 
 @main.command()
 @task_argument
-@click.option("--from", "from_node", metavar="NODE", help="Run NODE and what depends on it again; take the rest from earlier runs.")
+@click.option(
+    "--from",
+    "from_node",
+    metavar="NODE",
+    help="Run NODE and what depends on it again; take the rest from earlier runs.",
+)
 @click.option("--to", "to_node", metavar="NODE", help="Stop after NODE.")
 @click.option("--fresh", is_flag=True, help="Run every node, whatever was recorded.")
 @set_option
 @json_option
 @coded
-def run(task: str, from_node: str | None, to_node: str | None, fresh: bool, overrides: tuple[str, ...], as_json: bool) -> None:
+def run(
+    task: str, from_node: str | None, to_node: str | None, fresh: bool, overrides: tuple[str, ...], as_json: bool
+) -> None:
     """Run the pipeline of TASK; what has not changed is taken from earlier runs.
 
     \b
@@ -142,7 +155,11 @@ def _next_commands(task: str, record: dict) -> list[str]:
     if record["error"]:
         return [f"headrace status {task}", f"headrace report {task} --open"]
     pushed = any(node["id"] == "Pusher" and node["outputs"] for node in record["nodes"])
-    return [f"headrace serve {task}"] * pushed + [f"headrace report {task} --open", f"headrace explain Trainer {task}", f"headrace runs {task}"]
+    return [f"headrace serve {task}"] * pushed + [
+        f"headrace report {task} --open",
+        f"headrace explain Trainer {task}",
+        f"headrace runs {task}",
+    ]
 
 
 @main.command()
@@ -206,7 +223,12 @@ def config_validate(task: str, overrides: tuple[str, ...], as_json: bool) -> Non
     check_defines(os.path.join(loaded.task_dir, "features.py"), "preprocessing_fn")
     check_defines(os.path.join(loaded.task_dir, "model.py"), "build_model")
     columns = len(read_schema(loaded.config.schema_path).feature)
-    found = {"task": loaded.config.name, "folder": relative(loaded.task_dir), "schema": relative(loaded.config.schema_path), "columns": columns}
+    found = {
+        "task": loaded.config.name,
+        "folder": relative(loaded.task_dir),
+        "schema": relative(loaded.config.schema_path),
+        "columns": columns,
+    }
     if as_json:
         _print_json({"valid": True, **found})
     else:
@@ -298,7 +320,9 @@ def schema_infer(task: str, force: bool, overrides: tuple[str, ...]) -> None:
     schema_edit.refuse_existing(path, force)
     inferred = schema_edit.infer(loaded)
     schema_edit.save(inferred, path)
-    click.echo(f"{relative(path)}  {len(inferred.feature)} columns; read it: it is the contract that every later run is held to")
+    click.echo(
+        f"{relative(path)}  {len(inferred.feature)} columns; read it: every later run is held to it"
+    )
 
 
 @schema.command("diff")
@@ -317,12 +341,22 @@ def schema_diff(task: str, overrides: tuple[str, ...]) -> None:
 
 @schema.command("approve")
 @task_argument
-@click.option("--add", multiple=True, metavar="COLUMN=VALUE", help="Admit VALUE into the list of values of COLUMN. Repeatable.")
-@click.option("--feature", "features", multiple=True, metavar="COLUMN", help="Take over COLUMN as the data suggests it. Repeatable.")
+@click.option(
+    "--add", multiple=True, metavar="COLUMN=VALUE", help="Admit VALUE into the list of values of COLUMN. Repeatable."
+)
+@click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="COLUMN",
+    help="Take over COLUMN as the data suggests it. Repeatable.",
+)
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Remove COLUMN. Repeatable.")
 @set_option
 @coded
-def schema_approve(task: str, add: tuple[str, ...], features: tuple[str, ...], drop: tuple[str, ...], overrides: tuple[str, ...]) -> None:
+def schema_approve(
+    task: str, add: tuple[str, ...], features: tuple[str, ...], drop: tuple[str, ...], overrides: tuple[str, ...]
+) -> None:
     """Change the curated schema. The file as it was is kept beside it as schema.pbtxt.before."""
     from pipeline import schema_edit
     from pipeline.config.load import load_task, relative

@@ -14,7 +14,10 @@ FREE_BYTES = 2 << 30
 PROGRAMS = {
     "chromium": ("looks at reports in the tests", "apt-get install chromium"),
     "edgetpu_compiler": ("compiles int8 models for the Edge TPU", "from Coral's own package index; Debian has none"),
-    "tensorflow_model_server": ("serves in production", "the tensorflow/serving image; `headrace serve` stands in locally"),
+    "tensorflow_model_server": (
+        "serves in production",
+        "the tensorflow/serving image; `headrace serve` stands in locally",
+    ),
     "docker": ("builds the image of the current stack", "apt-get install docker.io"),
     "kubectl": ("talks to a cluster", "your cluster's documentation"),
 }
@@ -32,7 +35,12 @@ def examine() -> list[dict]:
         _row("TensorFlow", found["tensorflow"] != "missing", found["tensorflow"], "make setup"),
         _row("processors", True, f"{len(os.sched_getaffinity(0))} CPUs, {memory / 2**30:.0f} GiB of memory"),
         _row("accelerators", True, ", ".join(devices) or "none: training runs on the CPUs"),
-        _row("disk", free > FREE_BYTES, f"{free / 2**30:.1f} GiB free here", "free some space: a run of flights takes 0.5 GiB"),
+        _row(
+            "disk",
+            free > FREE_BYTES,
+            f"{free / 2**30:.1f} GiB free here",
+            "free some space: a run of flights takes 0.5 GiB",
+        ),
         _row("folder", os.access(".", os.W_OK), os.getcwd(), "change to a folder that you may write to"),
     ]
     for name, (purpose, get) in PROGRAMS.items():

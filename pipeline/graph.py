@@ -1,10 +1,10 @@
 """THE one DAG. `build` returns it as a TFX pipeline; both runners execute what TFX's compiler makes of it.
 
-    ImportSchemaGen -> ExampleGen -> StatisticsGen -> ExampleValidator (gate)
-                       ExampleGen -> Transform -> Trainer -> Evaluator (against LatestBlessedModel)
-                                                  Trainer -> Quantizer -> EdgeEvaluator (gate)
-                                                  Trainer -> InfraValidator
-                                     Evaluator, EdgeEvaluator, InfraValidator -> Pusher
+ImportSchemaGen -> ExampleGen -> StatisticsGen -> ExampleValidator (gate)
+                   ExampleGen -> Transform -> Trainer -> Evaluator (against LatestBlessedModel)
+                                              Trainer -> Quantizer -> EdgeEvaluator (gate)
+                                              Trainer -> InfraValidator
+                                 Evaluator, EdgeEvaluator, InfraValidator -> Pusher
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ def build(config: TaskConfig, task_dir: str, input_digest: str = "") -> Pipeline
         evaluation=evaluator.outputs["evaluation"],
         quantized=quantizer.outputs["quantized"],
         config=json.dumps(
-            {"edge_evaluate": _values(config.edge_evaluate), "evaluate": _values(config.evaluate), **task}, sort_keys=True
+            {"edge_evaluate": _values(config.edge_evaluate), "evaluate": _values(config.evaluate), **task},
+            sort_keys=True,
         ),
     ).with_id("EdgeEvaluator")
     infra_validator = InfraValidator(

@@ -79,15 +79,19 @@ def publish_cached(ir: pipeline_pb2.Pipeline, node_id: str, outputs: Mapping[str
         found = {artifact.id: artifact for artifact in handle.store.get_artifacts_by_id(ids)} if ids else {}
         if any(i not in found or found[i].uri != o["uri"] for i, o in zip(ids, outputs.values(), strict=True)):
             return False
-        types = {t.id: t for t in handle.store.get_artifact_types_by_id(list({a.type_id for a in found.values()}))} if ids else {}
+        types = (
+            {t.id: t for t in handle.store.get_artifact_types_by_id(list({a.type_id for a in found.values()}))}
+            if ids
+            else {}
+        )
         artifacts = {
-            name: [artifact_utils.deserialize_artifact(types[found[output["mlmd_id"]].type_id], found[output["mlmd_id"]])]
+            name: [
+                artifact_utils.deserialize_artifact(types[found[output["mlmd_id"]].type_id], found[output["mlmd_id"]])
+            ]
             for name, output in outputs.items()
         }
         contexts = context_lib.prepare_contexts(metadata_handle=handle, node_contexts=node.contexts)
-        execution = execution_lib.prepare_execution(
-            handle, node.node_info.type, state=_running_state()
-        )
+        execution = execution_lib.prepare_execution(handle, node.node_info.type, state=_running_state())
         execution_publish_utils.publish_cached_executions(handle, contexts, [execution], [artifacts])
     return True
 

@@ -62,14 +62,18 @@ def approve(task: LoadedTask, add: Sequence[str], features: Sequence[str], drop:
     for name in drop:
         kept = [feature for feature in after.feature if feature.name != name]
         if len(kept) == len(after.feature):
-            raise HeadraceError("HR-DATA-212", f"the schema has no feature {name!r}", expected=", ".join(f.name for f in kept))
+            raise HeadraceError(
+                "HR-DATA-212", f"the schema has no feature {name!r}", expected=", ".join(f.name for f in kept)
+            )
         del after.feature[:]
         after.feature.extend(kept)
     if features:
         suggested = {feature.name: feature for feature in infer(task).feature}
         for name in features:
             if name not in suggested:
-                raise HeadraceError("HR-DATA-212", f"the data has no column {name!r}", expected=", ".join(sorted(suggested)))
+                raise HeadraceError(
+                    "HR-DATA-212", f"the data has no column {name!r}", expected=", ".join(sorted(suggested))
+                )
             after.feature.append(suggested[name])
     shutil.copyfile(path, f"{path}.before")
     schemas.write_schema(after, path)

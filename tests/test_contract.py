@@ -10,8 +10,22 @@ import pytest
 from pipeline import error_codes
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = sorted(path for folder in ("pipeline", "components", "bench", "tests") for path in (ROOT / folder).rglob("*.py"))
-HEAVY = ("tensorflow", "tfx", "apache_beam", "keras", "tf_keras", "pandas", "pyarrow", "numpy", "sklearn", "matplotlib", "grpc")
+SOURCES = sorted(
+    path for folder in ("pipeline", "components", "bench", "tests") for path in (ROOT / folder).rglob("*.py")
+)
+HEAVY = (
+    "tensorflow",
+    "tfx",
+    "apache_beam",
+    "keras",
+    "tf_keras",
+    "pandas",
+    "pyarrow",
+    "numpy",
+    "sklearn",
+    "matplotlib",
+    "grpc",
+)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -32,13 +46,19 @@ def test_no_module_imports_tfx_v1():
 
 def test_layers_hold():
     done = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
-    "command", [["--help"], ["run", "--help"], ["tasks"], ["config", "show", "flights"], ["runs", "flights"]], ids=" ".join
+    "command",
+    [["--help"], ["run", "--help"], ["tasks"], ["config", "show", "flights"], ["runs", "flights"]],
+    ids=" ".join,
 )
 def test_light_commands_import_nothing_heavy(command, tmp_path):
     code = (
@@ -46,7 +66,12 @@ def test_light_commands_import_nothing_heavy(command, tmp_path):
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *command], cwd=tmp_path, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *command],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stderr.strip().splitlines()[-1] == "[]", done.stderr
 
@@ -56,6 +81,8 @@ def test_every_error_code_is_documented_and_every_documented_code_exists():
 
 
 def test_every_error_code_is_raised_somewhere():
-    text = "\n".join(path.read_text() for path in SOURCES if path.name != "error_codes.py" and "tests" not in path.parts)
+    text = "\n".join(
+        path.read_text() for path in SOURCES if path.name != "error_codes.py" and "tests" not in path.parts
+    )
     text += "\n".join(path.read_text() for path in (ROOT / "tools").iterdir() if path.is_file())
     assert [code for code in error_codes.CODES if code not in text] == []

@@ -1,8 +1,5 @@
 """The features of bench/stock/flights_module.py."""
 
-import tensorflow as tf
-import tensorflow_transform as tft
-
 NUMERIC = ["sched_dep_time", "sched_arr_time", "distance", "month", "day"]
 CATEGORICAL = ["carrier", "origin", "dest"]
 LABEL = "late"
@@ -10,6 +7,9 @@ LABEL = "late"
 
 def preprocessing_fn(inputs):
     """Scale each number by itself and give each name an id, as the stock module does."""
+    import tensorflow as tf
+    import tensorflow_transform as tft
+
     dense = {name: tf.reshape(inputs[name], [-1]) for name in (*NUMERIC, *CATEGORICAL, LABEL)}
     outputs = {name: tft.scale_to_z_score(tf.cast(dense[name], tf.float32)) for name in NUMERIC}
     for name in CATEGORICAL:

@@ -17,5 +17,7 @@ def build_model(context):
     for units in (64, 32):
         hidden = keras.layers.Dense(units, activation="relu")(hidden)
     model = keras.Model(inputs, keras.layers.Dense(1, activation="sigmoid")(hidden))
-    model.compile(keras.optimizers.Adam(context.learning_rate), "binary_crossentropy", metrics=[keras.metrics.AUC(name="auc")])
+    model.compile(
+        keras.optimizers.Adam(context.learning_rate), "binary_crossentropy", metrics=[keras.metrics.AUC(name="auc")]
+    )
     return model

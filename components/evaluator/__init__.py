@@ -1,0 +1,1 @@
+"""Evaluator and EdgeEvaluator: metrics on slices, thresholds, what quantization lost."""

@@ -1,7 +1,5 @@
 """Which model a candidate is compared with: the latest blessed one that is not the candidate itself."""
 
-from typing import Optional
-
 from tfx.dsl.components.common import resolver
 
 
@@ -15,7 +13,7 @@ class LatestOtherBlessedModel(resolver.ResolverStrategy):
         """Take `none` to compare with nothing."""
         self._baseline = baseline
 
-    def resolve_artifacts(self, store, input_dict: dict) -> Optional[dict]:
+    def resolve_artifacts(self, store, input_dict: dict) -> dict | None:
         """Return the baseline under `baseline_model`, or an empty list when there is none yet."""
         nothing = {key: [] for key in input_dict}
         if self._baseline == "none" or not input_dict.get("candidate"):

@@ -88,13 +88,14 @@ def eval_config(config: EvaluateConfig, problem: str, label: str, has_baseline: 
     slicing = [config_pb2.SlicingSpec(feature_keys=columns) for columns in config.slices]
     names = [name for name in needed_metrics(config) if name in table]
     metrics = [_metric(name, table[name], config, slicing, has_baseline) for name in names]
-    specs = [config_pb2.MetricsSpec(metrics=metrics)]
+    named = [CANDIDATE, BASELINE] if has_baseline else []
+    specs = [config_pb2.MetricsSpec(metrics=metrics, model_names=named)]
     if problem == "multiclass" and "auc" in needed_metrics(config):
         macro = config_pb2.AggregationOptions(macro_average=True, class_weights=dict.fromkeys(range(classes), 1.0))
         each = config_pb2.BinarizationOptions()
         each.class_ids.values.extend(range(classes))
         auc = _metric("auc", "AUC", config, slicing, has_baseline)
-        specs.append(config_pb2.MetricsSpec(metrics=[auc], binarize=each, aggregate=macro))
+        specs.append(config_pb2.MetricsSpec(metrics=[auc], model_names=named, binarize=each, aggregate=macro))
     return config_pb2.EvalConfig(
         model_specs=models, slicing_specs=[config_pb2.SlicingSpec(), *slicing], metrics_specs=specs
     )

@@ -1,0 +1,1 @@
+"""Quantizer: TFLite models of one float model."""

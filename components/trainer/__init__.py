@@ -1,0 +1,1 @@
+"""Trainer: the task's model, fitted and exported for serving and for the edge."""

@@ -86,7 +86,10 @@ def fit(
             "the loss is not a finite number",
             seen=[f"loss by epoch: {', '.join(f'{value:.4g}' for value in history['loss'])}"],
             expected="a finite loss",
-            fix=["lower the learning rate:  --set train.base_learning_rate=0.0001", "look for unscaled features in features.py"],
+            fix=[
+                "lower the learning rate:  --set train.base_learning_rate=0.0001",
+                "look for unscaled features in features.py",
+            ],
         )
     elapsed = time.monotonic() - begun
     return Trained(model, history, per_epoch * epochs, per_epoch * epochs * config.batch_size / elapsed)
@@ -114,7 +117,7 @@ def _check_model(model: object, source: str) -> None:
         raise HeadraceError(
             "HR-TASK-004",
             problem,
-            expected="a compiled tf_keras functional model: named inputs, one output (sigmoid [., 1] or softmax [., classes])",
+            expected="a compiled tf_keras functional model: one output, sigmoid [., 1] or softmax [., classes]",
             fix=[f"correct {source}"],
         )
 
@@ -148,5 +151,3 @@ def _progress(epochs: int, per_epoch: int, batch_size: int):
             reporting.progress(done / (epochs * per_epoch), note)
 
     return Progress()
-
-

@@ -1,0 +1,1 @@
+"""Transform: TFT analysis over Arrow batches, and its graph applied file by file."""

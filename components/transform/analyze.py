@@ -35,19 +35,21 @@ def analyze(
         schema: types and domains of the raw features.
         out_uri: TransformGraph artifact.
     """
-    import apache_beam as beam
     import tensorflow_transform.beam as tft_beam
     from tensorflow_transform.tf_metadata import dataset_metadata, metadata_io
 
     check_trace(preprocessing_fn, source, schema)
     adapter = tensor_adapter_config(schema)
     files = examples.split_files(examples_uri, "train")
-    with tempfile.TemporaryDirectory() as scratch, own_line(source):
-        with open_pipeline(beam_config) as pipeline, tft_beam.Context(temp_dir=scratch):
-            raw = pipeline | "Train" >> read_batches(files, schema, batch_rows)
-            transform_fn = (raw, adapter) | tft_beam.AnalyzeDataset(preprocessing_fn)
-            _ = transform_fn | tft_beam.WriteTransformFn(out_uri)
-            _ = pipeline | beam.Create([None])
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        own_line(source),
+        open_pipeline(beam_config) as pipeline,
+        tft_beam.Context(temp_dir=scratch),
+    ):
+        raw = pipeline | "Train" >> read_batches(files, schema, batch_rows)
+        transform_fn = (raw, adapter) | tft_beam.AnalyzeDataset(preprocessing_fn)
+        _ = transform_fn | tft_beam.WriteTransformFn(out_uri)
     metadata_io.write_metadata(dataset_metadata.DatasetMetadata(schema), os.path.join(out_uri, "metadata"))
 
 
@@ -73,7 +75,9 @@ def check_trace(preprocessing_fn: Callable, source: str, schema: schema_pb2.Sche
         impl_helper.trace_preprocessing_function(checked, specs, use_tf_compat_v1=False, base_temp_dir=scratch)
     outputs = returned[-1]
     if not isinstance(outputs, dict):
-        raise HeadraceError("HR-TASK-003", "preprocessing_fn returned no dict", seen=[type(outputs).__name__], fix=[f"correct {source}"])
+        raise HeadraceError(
+            "HR-TASK-003", "preprocessing_fn returned no dict", seen=[type(outputs).__name__], fix=[f"correct {source}"]
+        )
     wrong = [
         f"{name}: {'sparse' if not isinstance(value, tf.Tensor) else value.dtype.name}"
         for name, value in outputs.items()
@@ -93,5 +97,7 @@ def tensor_adapter_config(schema: schema_pb2.Schema):
     """Return how Arrow columns of raw examples become tensors, as tfx_bsl's own readers do for this schema."""
     from tfx_bsl.tfxio import tf_example_record
 
-    reader = tf_example_record.TFExampleRecord(file_pattern=["not-read-here"], schema=schema, telemetry_descriptors=["headrace"])
+    reader = tf_example_record.TFExampleRecord(
+        file_pattern=["not-read-here"], schema=schema, telemetry_descriptors=["headrace"]
+    )
     return reader.TensorAdapterConfig()

@@ -40,7 +40,11 @@ def apply(
     import apache_beam as beam
 
     with open_pipeline(beam_config) as pipeline:
-        _ = pipeline | beam.Create(files) | beam.Map(_load_and_transform_file, graph_uri, folder, serialized, batch_rows)
+        _ = (
+            pipeline
+            | beam.Create(files)
+            | beam.Map(_load_and_transform_file, graph_uri, folder, serialized, batch_rows)
+        )
 
 
 def load_transform(graph_uri: str, serialized_schema: bytes) -> Callable[[pa.RecordBatch], pa.RecordBatch]:

@@ -27,7 +27,11 @@ def Transform(
     task_dir: Parameter[str],
 ):
     """Analyse the training split, then write every split transformed."""
-    settings, beam_config, curated = TransformConfig.model_validate_json(config), BeamConfig.model_validate_json(beam), read_schema(schema.uri)
+    settings, beam_config, curated = (
+        TransformConfig.model_validate_json(config),
+        BeamConfig.model_validate_json(beam),
+        read_schema(schema.uri),
+    )
     source = os.path.join(task_dir, "features.py")
     function = user_code.load(task_dir, "features.py", "preprocessing_fn")
     reporting.progress(0.0, "analysing")
@@ -42,7 +46,14 @@ def Transform(
 
     for split in SPLITS:
         apply(
-            transform_graph.uri, examples.uri, split, curated, transformed_examples.uri, beam_config, settings.batch_rows, count_file
+            transform_graph.uri,
+            examples.uri,
+            split,
+            curated,
+            transformed_examples.uri,
+            beam_config,
+            settings.batch_rows,
+            count_file,
         )
     transformed_examples.split_names = artifact_utils.encode_split_names(list(SPLITS))
     reporting.report(summarize(transform_graph.uri))

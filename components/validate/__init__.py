@@ -1,0 +1,1 @@
+"""Schema, statistics and the gate on the data."""

@@ -46,9 +46,7 @@ class Anomaly:
     fix: list[str] = field(default_factory=list)
 
 
-def find(
-    statistics: statistics_pb2.DatasetFeatureStatisticsList, schema: schema_pb2.Schema
-) -> anomalies_pb2.Anomalies:
+def find(statistics: statistics_pb2.DatasetFeatureStatisticsList, schema: schema_pb2.Schema) -> anomalies_pb2.Anomalies:
     """Return TFDV's anomalies of one split."""
     from tensorflow_data_validation.api import validation_api
 
@@ -74,7 +72,9 @@ def describe(
         severity = "error" if info.severity == anomalies_pb2.AnomalyInfo.ERROR else "warning"
         for reason in info.reason:
             code = CODES.get(anomalies_pb2.AnomalyInfo.Type.Name(reason.type), OTHER)
-            seen, fix = _evidence(code, feature, reason, counts.get(feature), added, task, schema_path, config.max_examples)
+            seen, fix = _evidence(
+                code, feature, reason, counts.get(feature), added, task, schema_path, config.max_examples
+            )
             found.append(
                 Anomaly(
                     feature=feature,
@@ -184,7 +184,9 @@ def _evidence(code, feature, reason, counts, added, task, schema_path, limit) ->
     seen = [bounded(reason.description)]
     if counts is not None and counts.HasField("num_stats"):
         numbers = counts.num_stats
-        seen.append(f"smallest {numbers.min:g}, largest {numbers.max:g}, {numbers.common_stats.num_missing} rows without a value")
+        seen.append(
+            f"smallest {numbers.min:g}, largest {numbers.max:g}, {numbers.common_stats.num_missing} without a value"
+        )
     return seen, [edit, f"the data is wrong:  correct the file, then  {rerun}"]
 
 

@@ -63,7 +63,8 @@ def _same_columns(batches: list) -> list:
     return [
         pa.RecordBatch.from_arrays(
             [
-                batch.column(index) if (index := batch.schema.get_field_index(name)) >= 0 and not pa.types.is_null(batch.column(index).type)
+                batch.column(index)
+                if (index := batch.schema.get_field_index(name)) >= 0 and not pa.types.is_null(batch.column(index).type)
                 else pa.nulls(batch.num_rows, kind)
                 for name, kind in types.items()
             ],

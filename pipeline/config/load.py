@@ -108,7 +108,9 @@ def _read_yaml(path: Path) -> dict:
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise HeadraceError("HR-CONFIG-003", f"{path} cannot be read", seen=[bounded(error)], fix=[f"correct {path}"]) from None
+        raise HeadraceError(
+            "HR-CONFIG-003", f"{path} cannot be read", seen=[bounded(error)], fix=[f"correct {path}"]
+        ) from None
     if not isinstance(values, dict):
         raise HeadraceError("HR-CONFIG-003", f"{path} holds no keys", expected="a mapping of configuration keys")
     return values

@@ -16,7 +16,9 @@ class Strict(BaseModel):
 class DataConfig(Strict):
     """Where the examples come from."""
 
-    path: str = Field(description="CSV or Parquet file, a folder of such files, or a folder with one sub-folder of images per class")
+    path: str = Field(
+        description="CSV or Parquet file, a folder of such files, or a folder with one sub-folder of images per class"
+    )
     format: Literal["csv", "parquet", "images"] = "csv"
     delimiter: str = Field(",", min_length=1, max_length=1, description="CSV field delimiter")
 
@@ -26,7 +28,9 @@ class SplitConfig(Strict):
 
     by: Literal["hash", "time"] = "hash"
     eval_fraction: float = Field(0.2, gt=0, lt=1, description="share of rows in eval when split by hash of the row")
-    column: str = Field("", description="column that orders rows in time when split by time (ISO 8601 strings or numbers)")
+    column: str = Field(
+        "", description="column that orders rows in time when split by time (ISO 8601 strings or numbers)"
+    )
     eval_from: str = Field("", description="first value of `column` that goes to eval when split by time")
 
     @model_validator(mode="after")
@@ -40,7 +44,9 @@ class ValidateConfig(Strict):
     """What the data gate stops on."""
 
     max_examples: int = Field(5, ge=1, le=20, description="offending values shown per anomaly")
-    stop_on: Literal["error", "warning", "never"] = Field("error", description="lowest severity of an anomaly that stops the run")
+    stop_on: Literal["error", "warning", "never"] = Field(
+        "error", description="lowest severity of an anomaly that stops the run"
+    )
 
 
 class TransformConfig(Strict):
@@ -84,10 +90,16 @@ class EvaluateConfig(Strict):
     """What a model has to reach before it is blessed."""
 
     metrics: list[MetricName] = Field(["accuracy", "log_loss"], min_length=1)
-    slices: list[list[str]] = Field(default_factory=list, description="raw columns to slice by, such as [[carrier], [origin, month]]")
+    slices: list[list[str]] = Field(
+        default_factory=list, description="raw columns to slice by, such as [[carrier], [origin, month]]"
+    )
     thresholds: dict[MetricName, Bound] = Field(default_factory=dict, description="bounds on the overall metrics")
-    slice_thresholds: dict[MetricName, Bound] = Field(default_factory=dict, description="bounds on each slice large enough to judge")
-    change: dict[MetricName, Bound] = Field(default_factory=dict, description="bounds on candidate minus latest blessed model")
+    slice_thresholds: dict[MetricName, Bound] = Field(
+        default_factory=dict, description="bounds on each slice large enough to judge"
+    )
+    change: dict[MetricName, Bound] = Field(
+        default_factory=dict, description="bounds on candidate minus latest blessed model"
+    )
     min_slice_examples: int = Field(200, ge=1, description="smaller slices are shown, not gated")
     baseline: Literal["latest_blessed", "none"] = "latest_blessed"
 
@@ -99,7 +111,9 @@ class QuantizeConfig(Strict):
     """Which TFLite models are made. float32 is always made: it is what the others are compared with."""
 
     schemes: list[Scheme] = Field(["dynamic_range", "float16", "int8"], min_length=1)
-    calibration_examples: int = Field(300, ge=1, description="transformed training examples of the representative dataset")
+    calibration_examples: int = Field(
+        300, ge=1, description="transformed training examples of the representative dataset"
+    )
 
 
 class EdgeEvaluateConfig(Strict):
@@ -108,8 +122,12 @@ class EdgeEvaluateConfig(Strict):
     metric: MetricName = "accuracy"
     max_drop: float = Field(0.005, ge=0, description="largest drop of `metric`, overall, float model minus quantized")
     max_slice_drop: float = Field(0.05, ge=0, description="largest drop of `metric` in a slice large enough to judge")
-    max_size_ratio: float | None = Field(None, gt=0, description="largest size of the int8 file over the float32 TFLite file")
-    gate: list[Scheme] = Field(["int8"], description="schemes that stop the run when they lose too much; others are only reported")
+    max_size_ratio: float | None = Field(
+        None, gt=0, description="largest size of the int8 file over the float32 TFLite file"
+    )
+    gate: list[Scheme] = Field(
+        ["int8"], description="schemes that stop the run when they lose too much; others are only reported"
+    )
 
 
 class InfraValidateConfig(Strict):

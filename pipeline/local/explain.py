@@ -54,7 +54,11 @@ def _parts(node_id: str, parts: dict, before: dict | None, run: dict) -> list[di
 
 
 def _source(name: str, run: dict) -> str:
-    return {"data": run["config"]["data"]["path"], "file": run["config"]["schema_path"], "baseline": "latest blessed model"}[name]
+    return {
+        "data": run["config"]["data"]["path"],
+        "file": run["config"]["schema_path"],
+        "baseline": "latest blessed model",
+    }[name]
 
 
 def _config_detail(parts: dict, before: dict | None, run: dict) -> str:

@@ -17,11 +17,11 @@ from components.digest import file_digest
 from components.reporting import Listener
 from pipeline.config.load import LoadedTask, relative
 from pipeline.config.model import TaskConfig
+from pipeline.config.paths import serving_dir
 from pipeline.console.view import RunView
 from pipeline.errors import HeadraceError, bounded
 from pipeline.local import keys
 from pipeline.local.store import Store
-from pipeline.config.paths import serving_dir
 from pipeline.machine import devices
 from pipeline.nodes import BY_ID, NODES, Node
 from pipeline.stack import stack
@@ -133,7 +133,9 @@ def _do(run: Run, node: Node) -> None:
     if run.request.to_node and node.id not in _ancestors(node_named(run.request.to_node).id):
         entry["status"] = "skipped"
         return
-    entry["parts"] = keys.parts(node, run.config, run.request.task.task_dir, _input_digests(run, node), run.record["stack"])
+    entry["parts"] = keys.parts(
+        node, run.config, run.request.task.task_dir, _input_digests(run, node), run.record["stack"]
+    )
     entry["key"] = keys.key(entry["parts"])
     record = None if _forced(run.request, node.id) else _recorded(run, node, entry["key"])
     if record:
@@ -207,7 +209,9 @@ def _unexpected(run: Run, node: Node, error: Exception) -> HeadraceError:
     if errno_of(error) in CODE_OF_ERRNO:
         return translate_os_error(error, str(run.store.dir))
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if f"{os.sep}components{os.sep}" in f.filename or f"{os.sep}pipeline{os.sep}" in f.filename]
+    own = [
+        f for f in frames if f"{os.sep}components{os.sep}" in f.filename or f"{os.sep}pipeline{os.sep}" in f.filename
+    ]
     last = (own or frames)[-1]
     return HeadraceError(
         "HR-SYS-900",

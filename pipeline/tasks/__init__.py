@@ -1,0 +1,1 @@
+"""The tasks that come with headrace."""

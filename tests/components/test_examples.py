@@ -15,7 +15,11 @@ def a_batch(rows: int, start: int = 0):
 
     numbers = list(range(start, start + rows))
     return pa.RecordBatch.from_arrays(
-        [pa.array(numbers), pa.array([n / 2 for n in numbers], pa.float32()), pa.array([f"w{n}".encode() for n in numbers])],
+        [
+            pa.array(numbers),
+            pa.array([n / 2 for n in numbers], pa.float32()),
+            pa.array([f"w{n}".encode() for n in numbers]),
+        ],
         names=["i", "f", "s"],
     )
 

@@ -31,7 +31,10 @@ def test_the_metrics_are_those_of_scikit_learn_on_the_pushed_models_answers(fini
     uri = record["nodes"]["ExampleGen"]["outputs"]["examples"]["uri"]
     columns = examples.read_dense(uri, "eval")
     rows = [
-        {name: value.decode() if isinstance(value, bytes) else value.item() for name, value in zip(columns, row, strict=True)}
+        {
+            name: value.decode() if isinstance(value, bytes) else value.item()
+            for name, value in zip(columns, row, strict=True)
+        }
         for row in zip(*columns.values(), strict=True)
     ]
     from pipeline.serving.predict import predict_rows
@@ -103,7 +106,9 @@ def test_a_model_below_its_threshold_is_not_pushed_and_the_run_says_why(copy_of_
     assert "0.9999" in json.dumps(record["error"])
     assert record["nodes"]["Pusher"]["status"] == "pending"
     assert "HR-EVAL-001" in capsys.readouterr().out
-    assert copy_of_finished.run("--set", "evaluate.thresholds.auc={min: 0.9999}") == 3, "a failed gate stays failed when cached"
+    assert copy_of_finished.run("--set", "evaluate.thresholds.auc={min: 0.9999}") == 3, (
+        "a failed gate stays failed when cached"
+    )
 
 
 def test_a_value_that_the_schema_does_not_know_stops_the_run_before_training(copy_of_finished):
@@ -128,7 +133,12 @@ def test_from_runs_a_node_and_what_depends_on_it_again(copy_of_finished):
 def test_to_stops_after_a_node(workspace):
     assert workspace.run("--to", "ExampleValidator") == 0
     statuses = workspace.statuses()
-    assert {name for name, status in statuses.items() if status == "ran"} == {"ImportSchemaGen", "ExampleGen", "StatisticsGen", "ExampleValidator"}
+    assert {name for name, status in statuses.items() if status == "ran"} == {
+        "ImportSchemaGen",
+        "ExampleGen",
+        "StatisticsGen",
+        "ExampleValidator",
+    }
     assert {statuses[node.id] for node in NODES[4:]} == {"skipped"}
 
 

@@ -9,7 +9,13 @@ from pipeline.errors import HeadraceError
 
 @pytest.fixture
 def error():
-    return HeadraceError("HR-DATA-201", "column 'carrier' has odd values", [f"'X{i}'" for i in range(9)], "16 values", ["approve", "or correct"])
+    return HeadraceError(
+        "HR-DATA-201",
+        "column 'carrier' has odd values",
+        [f"'X{i}'" for i in range(9)],
+        "16 values",
+        ["approve", "or correct"],
+    )
 
 
 def test_at_most_five_examples_are_kept_and_the_rest_counted(error):

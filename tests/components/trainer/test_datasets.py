@@ -17,7 +17,9 @@ def files(tmp_path_factory):
 
     uri = str(tmp_path_factory.mktemp("examples"))
     n = np.arange(100)
-    vectors = pa.ListArray.from_arrays(pa.array(np.arange(0, 201, 2, dtype=np.int32)), pa.array(np.repeat(n, 2).astype(np.float32)))
+    vectors = pa.ListArray.from_arrays(
+        pa.array(np.arange(0, 201, 2, dtype=np.int32)), pa.array(np.repeat(n, 2).astype(np.float32))
+    )
     batch = pa.RecordBatch.from_arrays([pa.array(n), vectors, pa.array(n % 2)], names=["i", "v", "late"])
     examples.write_split([batch.slice(0, 60), batch.slice(60)], uri, "train", rows_per_shard=60)
     return examples.split_files(uri, "train")
@@ -52,7 +54,9 @@ def test_files_too_large_for_memory_are_streamed(files, monkeypatch):
 
 
 def test_evaluation_sees_every_row_once_in_order(files):
-    rows = np.concatenate([columns["i"].numpy() for columns, _ in datasets.evaluation_batches(files, FEATURES, "late", 30)])
+    rows = np.concatenate(
+        [columns["i"].numpy() for columns, _ in datasets.evaluation_batches(files, FEATURES, "late", 30)]
+    )
     np.testing.assert_array_equal(rows, np.arange(100))
 
 

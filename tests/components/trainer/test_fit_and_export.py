@@ -44,7 +44,9 @@ def test_named_columns_and_serialized_examples_get_the_same_answers(serving, uri
     columns = examples.read_dense(uris["raw"], "eval")
     del columns["malignant"]
     named = {name: tf.constant(column.reshape(-1, 1)) for name, column in columns.items()}
-    np.testing.assert_allclose(serving.signatures["raw"](**named)["outputs"], answers_to_examples(serving, uris), atol=1e-6)
+    np.testing.assert_allclose(
+        serving.signatures["raw"](**named)["outputs"], answers_to_examples(serving, uris), atol=1e-6
+    )
 
 
 def test_the_served_transform_is_the_one_of_training(serving, uris):
@@ -65,7 +67,9 @@ def test_the_edge_model_answers_one_transformed_row_as_the_served_model_does(ser
     stored = examples.read_dense(uris["transformed"], "eval")
     expected = answers_to_examples(serving, uris)
     for row in range(5):
-        answer = edge(numeric=tf.constant(stored["numeric"][row : row + 1]), size=tf.constant(stored["size"][row : row + 1]))
+        answer = edge(
+            numeric=tf.constant(stored["numeric"][row : row + 1]), size=tf.constant(stored["size"][row : row + 1])
+        )
         np.testing.assert_allclose(answer["outputs"], expected[row : row + 1], atol=1e-6)
 
 

@@ -31,7 +31,9 @@ def preprocessing_fn(inputs):
     x = tft.scale_to_z_score(tf.reshape(inputs["x"], [-1]))
     return {
         "pair": tf.stack([x, tf.cast(gap, tf.float32)], axis=1),
-        "word": tft.compute_and_apply_vocabulary(tf.reshape(inputs["word"], [-1]), vocab_filename="word", num_oov_buckets=1),
+        "word": tft.compute_and_apply_vocabulary(
+            tf.reshape(inputs["word"], [-1]), vocab_filename="word", num_oov_buckets=1
+        ),
         "late": tf.reshape(inputs["late"], [-1]),
     }
 """
@@ -59,10 +61,17 @@ def done(tmp_path_factory):
         }
         columns = raw[split]
         batch = pa.RecordBatch.from_arrays(
-            [pa.array(columns["x"]), pa.array(columns["gap"], pa.int64()), pa.array([w.encode() for w in columns["word"]]), pa.array(columns["late"])],
+            [
+                pa.array(columns["x"]),
+                pa.array(columns["gap"], pa.int64()),
+                pa.array([w.encode() for w in columns["word"]]),
+                pa.array(columns["late"]),
+            ],
             names=list(columns),
         )
-        examples.write_split([batch.slice(i, 50) for i in range(0, rows, 50)], str(root / "examples"), split, rows_per_shard=100)
+        examples.write_split(
+            [batch.slice(i, 50) for i in range(0, rows, 50)], str(root / "examples"), split, rows_per_shard=100
+        )
     schema = schemas.read_schema(str(root / "schema.pbtxt"))
     function = user_code.load(str(root), "features.py", "preprocessing_fn")
     graph, out = str(root / "graph"), str(root / "transformed")
@@ -113,7 +122,9 @@ def refused(tmp_path, body: str) -> HeadraceError:
 
 
 def test_a_preprocessing_fn_that_raises_shows_its_own_line_alone(tmp_path):
-    error = refused(tmp_path, "def preprocessing_fn(inputs):\n    y = inputs['x']\n    return {'x': y + inputs['typo']}\n")
+    error = refused(
+        tmp_path, "def preprocessing_fn(inputs):\n    y = inputs['x']\n    return {'x': y + inputs['typo']}\n"
+    )
     assert error.code == "HR-TASK-002"
     assert "KeyError" in error.what
     assert error.seen == [f"{tmp_path / 'features.py'}:3   return {{'x': y + inputs['typo']}}"]
@@ -126,7 +137,9 @@ def test_a_sparse_output_is_refused_by_name(tmp_path):
 
 
 def test_an_output_of_text_is_refused_by_name(tmp_path):
-    assert refused(tmp_path, "def preprocessing_fn(inputs):\n    return {'word': inputs['word']}\n").seen == ["word: string"]
+    assert refused(tmp_path, "def preprocessing_fn(inputs):\n    return {'word': inputs['word']}\n").seen == [
+        "word: string"
+    ]
 
 
 def test_a_function_that_returns_nothing_is_refused(tmp_path):

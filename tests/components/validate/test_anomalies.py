@@ -8,8 +8,10 @@ from pipeline.config.model import BeamConfig, ValidateConfig
 
 pytestmark = pytest.mark.tf
 SCHEMA = """
-feature { name: "carrier" type: BYTES domain: "carrier" presence { min_fraction: 1.0 min_count: 1 } shape { dim { size: 1 } } }
-feature { name: "distance" type: INT presence { min_fraction: 1.0 min_count: 1 } shape { dim { size: 1 } } int_domain { min: 0 max: 5000 } }
+feature { name: "carrier" type: BYTES domain: "carrier" presence { min_fraction: 1.0 }
+          shape { dim { size: 1 } } }
+feature { name: "distance" type: INT presence { min_fraction: 1.0 }
+          shape { dim { size: 1 } } int_domain { min: 0 max: 5000 } }
 feature { name: "temp" type: FLOAT presence { min_fraction: 0.5 min_count: 1 } float_domain { disallow_nan: true } }
 string_domain { name: "carrier" value: "UA" value: "AA" }
 """
@@ -112,8 +114,9 @@ def test_the_gate_stops_on_errors_and_lists_several(tmp_path):
 
 
 def test_statistics_in_one_batch_equal_those_of_the_beam_graph(tmp_path):
-    from components.validate.statistics import _compute_with_beam
     from tensorflow_data_validation.statistics import stats_options
+
+    from components.validate.statistics import _compute_with_beam
 
     found(tmp_path)
     schema = schemas.read_schema(str(tmp_path / "schema.pbtxt"))

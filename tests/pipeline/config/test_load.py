@@ -67,7 +67,8 @@ def test_a_misspelt_key_in_the_task_file_names_the_file(task):
 
 
 @pytest.mark.parametrize(
-    "override", ["train.epochs=many", "train.epochs=0", "train.epochs=1.5", "data.format=xml", "edge_evaluate.max_drop=-1"]
+    "override",
+    ["train.epochs=many", "train.epochs=0", "train.epochs=1.5", "data.format=xml", "edge_evaluate.max_drop=-1"],
 )
 def test_a_wrong_value_is_refused_with_its_key(task, override):
     error = refused(task, override)

@@ -82,10 +82,14 @@ def test_another_tensorflow_changes_every_key_and_another_python_none(task):
 
 
 def test_the_code_of_a_node_reaches_what_it_imports_and_what_it_starts_as_a_module():
-    trainer = {str(path.relative_to(keys.ROOT)) for path in keys.closure(keys._module_path("components.trainer.component"))}
+    trainer = {
+        str(path.relative_to(keys.ROOT)) for path in keys.closure(keys._module_path("components.trainer.component"))
+    }
     assert {"components/trainer/component.py", "components/trainer/fit.py", "components/user_code.py"} <= trainer
     assert not any(name.startswith("components/evaluator") for name in trainer)
-    quantizer = {str(path.relative_to(keys.ROOT)) for path in keys.closure(keys._module_path("components.quantizer.component"))}
+    quantizer = {
+        str(path.relative_to(keys.ROOT)) for path in keys.closure(keys._module_path("components.quantizer.component"))
+    }
     assert "components/quantizer/convert.py" in quantizer
 
 
