@@ -13,6 +13,7 @@ from pipeline.errors import HeadraceError, bounded
 if TYPE_CHECKING:
     from tensorflow_metadata.proto.v0 import anomalies_pb2, schema_pb2, statistics_pb2
 
+RETYPED = "HR-DATA-205"  # whatever else TFDV says of such a column follows from it
 # TFDV's AnomalyInfo.Type -> our code. Source: tensorflow_metadata/proto/v0/anomalies.proto.
 CODES = {
     "ENUM_TYPE_UNEXPECTED_STRING_VALUES": "HR-DATA-201",
@@ -21,7 +22,7 @@ CODES = {
     "FEATURE_TYPE_LOW_FRACTION_PRESENT": "HR-DATA-204",
     "FEATURE_TYPE_LOW_NUMBER_PRESENT": "HR-DATA-204",
     "FEATURE_TYPE_NOT_PRESENT": "HR-DATA-203",
-    "UNEXPECTED_DATA_TYPE": "HR-DATA-205",
+    "UNEXPECTED_DATA_TYPE": RETYPED,
     "FLOAT_TYPE_SMALL_FLOAT": "HR-DATA-206",
     "FLOAT_TYPE_BIG_FLOAT": "HR-DATA-206",
     "INT_TYPE_SMALL_INT": "HR-DATA-206",
@@ -87,6 +88,8 @@ def describe(
                     fix=fix,
                 )
             )
+    retyped = {anomaly.feature for anomaly in found if anomaly.code == RETYPED}
+    found = [anomaly for anomaly in found if anomaly.code == RETYPED or anomaly.feature not in retyped]
     return sorted(found, key=lambda a: (a.severity != "error", a.feature))
 
 
@@ -150,7 +153,7 @@ def _line_of(schema_path: str, feature: str) -> str:
     try:
         with open(schema_path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                if re.match(rf'\s*name:\s*"{re.escape(feature)}"', line):
+                if re.search(rf'\bname:\s*"{re.escape(feature)}"', line):
                     return f":{number}"
     except OSError:
         pass

@@ -6,7 +6,7 @@ from components.quantizer.failures import reason
 def test_the_last_line_that_names_an_error_is_taken():
     output = "\n".join(
         [
-            "2026-11-30 16:00:00.123456: W tensorflow/compiler/mlir/lite/python/tf_tfl_flatbuffer_helpers.cc:390] Ignored",
+            "2026-11-30 16:00:00.123456: W tensorflow/compiler/mlir/lite/python/x.cc:390] Ignored",
             "loc(fused[\"ReadVariableOp:\"]): error: 'tf.HashTableV2' op is neither a custom op nor a flex op",
             '<unknown>:0: note: loc("x"): called from',
             "error: failed while converting: 'main':",

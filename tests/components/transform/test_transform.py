@@ -127,7 +127,7 @@ def test_a_preprocessing_fn_that_raises_shows_its_own_line_alone(tmp_path):
     )
     assert error.code == "HR-TASK-002"
     assert "KeyError" in error.what
-    assert error.seen == [f"{tmp_path / 'features.py'}:3   return {{'x': y + inputs['typo']}}"]
+    assert error.seen == [f"{tmp_path / 'features.py'}:3 return {{'x': y + inputs['typo']}}"]
 
 
 def test_a_sparse_output_is_refused_by_name(tmp_path):
