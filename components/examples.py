@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from components.encode import encode_examples
+
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
@@ -50,14 +52,12 @@ def write_split(
 def write_file(batches: Iterable[pa.RecordBatch], path: str) -> int:
     """Write Arrow batches as one record file, whole or not at all, and return the number of rows."""
     import tensorflow as tf
-    from tfx_bsl.coders import example_coder
 
-    encoder = example_coder.RecordBatchToExamplesEncoder()
     rows = 0
     with tf.io.TFRecordWriter(f"{path}.partial") as writer:
         for batch in batches:
             for piece in _pieces(batch):
-                for record in encoder.encode(as_lists(piece)):
+                for record in encode_examples(piece):
                     writer.write(record)
             rows += batch.num_rows
     os.rename(f"{path}.partial", path)
@@ -113,31 +113,6 @@ def read_labels_for_slicing(uri: str, split: str, names: Sequence[str]) -> dict[
             index = batch.schema.get_field_index(name)
             parts[name].append(_as_text(batch.column(index), batch.num_rows) if index >= 0 else [""] * batch.num_rows)
     return {name: np.concatenate(pieces) if pieces else np.array([], str) for name, pieces in parts.items()}
-
-
-def as_lists(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch with each primitive column as a column of lists, a null as the null list."""
-    import numpy as np
-    import pyarrow as pa
-
-    columns = []
-    for column in batch.columns:
-        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-            columns.append(column)
-            continue
-        valid = np.asarray(column.is_valid()).astype(np.int64)
-        ends = np.concatenate([[0], np.cumsum(valid)])
-        offsets = pa.array(ends.astype(np.int32)) if valid.all() else _null_offsets(ends, valid)
-        columns.append(pa.ListArray.from_arrays(offsets, column.drop_null()))
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-
-
-def _null_offsets(ends, valid) -> pa.Array:
-    import numpy as np
-    import pyarrow as pa
-
-    mask = np.concatenate([valid == 0, [False]])
-    return pa.array(ends.astype(np.int32), pa.int32(), mask=mask)
 
 
 def _shards(batches: Iterable[pa.RecordBatch], rows_per_shard: int) -> Iterator[Iterator[pa.RecordBatch]]:

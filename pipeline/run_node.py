@@ -38,6 +38,7 @@ def run_node(ir: pipeline_pb2.Pipeline, node_id: str, listener: Listener) -> tup
     """
     from tfx.orchestration.local import runner_utils
     from tfx.orchestration.portable import launcher
+    from tfx.orchestration.portable.mlmd import execution_lib
 
     skip_library_autograph()
     node = _find(ir, node_id)
@@ -55,9 +56,13 @@ def run_node(ir: pipeline_pb2.Pipeline, node_id: str, listener: Listener) -> tup
         info = launched.launch()
     if info is None or (not is_resolver and not info.output_dict):
         raise RuntimeError(f"the inputs of {node_id} are not in ML Metadata")
+    published = info.output_dict
+    if not is_resolver:  # what a node has made gets its ids when it is published, in a copy
+        with _connection(ir) as handle:
+            published = execution_lib.get_output_artifacts(handle, info.execution_id)
     outputs = {
         name: {"type": found[0].type_name, "uri": found[0].uri, "mlmd_id": found[0].id}
-        for name, found in (info.output_dict or {}).items()
+        for name, found in published.items()
         if found
     }
     return outputs, listener.outcome

@@ -103,10 +103,10 @@ def copy_of_finished(finished, tmp_path) -> Workspace:
 
     shutil.copytree(finished.dir, tmp_path / "w")
     before, after = str(finished.dir), str(tmp_path / "w")
-    for path in (tmp_path / "w").rglob("*.json"):
-        if path.parent.name != "saved_model" and before in (text := path.read_text(errors="ignore")):
-            path.write_text(text.replace(before, after))
-    with sqlite3.connect(tmp_path / "w" / "runs" / "tumours" / "metadata.sqlite") as store:
+    runs = tmp_path / "w" / "runs" / "tumours"
+    for path in [*runs.glob("records/*/*.json"), *runs.glob("*/run.json")]:
+        path.write_text(path.read_text().replace(before, after))
+    with sqlite3.connect(runs / "metadata.sqlite") as store:
         store.execute("UPDATE Artifact SET uri = replace(uri, ?, ?)", (before, after))
     store.close()
     return Workspace(tmp_path / "w")

@@ -47,15 +47,33 @@ def test_the_bytes_are_those_of_protobufs_deterministic_writer(rows):
 
 
 def test_the_examples_are_those_of_tfx_bsl():
+    import pyarrow as pa
     import tensorflow as tf
     from tfx_bsl.coders import example_coder
 
-    from components.examples import as_lists
-
-    batch = batch_of([(1, 0.5, b"x"), (None, None, None), (-1, -0.0, b""), (2**40, 1e-40, b"x")])
-    reference = example_coder.RecordBatchToExamplesEncoder().encode(as_lists(batch))
+    batch = pa.RecordBatch.from_arrays(
+        [
+            pa.array([[1, -2], None, [2**40]], pa.list_(pa.int64())),
+            pa.array([[0.5, 1e-40], [-0.0, 2.0], None], pa.list_(pa.float32())),
+            pa.array([[b"x", b""], [b"yz"], None], pa.list_(pa.binary())),
+        ],
+        names=["n", "f", "b"],
+    )
+    reference = example_coder.RecordBatchToExamplesEncoder().encode(batch)
     parse = tf.train.Example.FromString
     assert [parse(found) for found in encode_examples(batch)] == [parse(record) for record in reference]
+    assert encode_examples(batch.slice(1)) == encode_examples(batch)[1:]
+
+
+def test_single_values_and_lists_of_one_are_the_same_bytes():
+    import pyarrow as pa
+
+    single = batch_of([(1, 0.5, b"x"), (None, None, None), (-1, -0.0, b"y")])
+    lists = [
+        pa.array([None if v is None else [v] for v in column.to_pylist()], pa.list_(column.type))
+        for column in single.columns
+    ]
+    assert encode_examples(pa.RecordBatch.from_arrays(lists, names=single.schema.names)) == encode_examples(single)
 
 
 def test_other_types_are_refused():
