@@ -30,9 +30,7 @@ def split_files(uri: str, split: str) -> list[str]:
     return sorted(glob.glob(os.path.join(split_dir(uri, split), "data_tfrecord-*")))
 
 
-def write_split(
-    batches: Iterable[pa.RecordBatch], uri: str, split: str, rows_per_shard: int = ROWS_PER_SHARD
-) -> int:
+def write_split(batches: Iterable[pa.RecordBatch], uri: str, split: str, rows_per_shard: int = ROWS_PER_SHARD) -> int:
     """Write Arrow batches as one split and return the number of rows.
 
     Columns may be primitive (a null is a missing value) or lists of int64, float32 or binary.
@@ -89,30 +87,33 @@ def read_dense(
     Dtypes: float32, int64, or object (bytes). `limit` keeps the first rows.
     """
     import numpy as np
+    import tensorflow as tf
 
-    batch_rows = min(limit, 16_384) if limit else 16_384
-    parts: dict[str, list] = {}
-    rows = 0
-    for batch in read_batches(uri, split, batch_rows=batch_rows):
-        for name in names if names is not None else batch.schema.names:
-            parts.setdefault(name, []).append(_dense(batch.column(batch.schema.get_field_index(name)), batch.num_rows))
-        rows += batch.num_rows
-        if limit and rows >= limit:
-            break
-    columns = {name: np.concatenate(pieces) for name, pieces in parts.items()}
-    return {name: column[:limit] for name, column in columns.items()} if limit else columns
+    first = next(read_serialized(uri, split, 1), None)
+    if first is None:
+        return {}
+    kinds = _kinds(first[0])
+    specs = {name: tf.io.FixedLenFeature([kinds[name][1]], kinds[name][0]) for name in names or kinds}
+    records = tf.data.TFRecordDataset(split_files(uri, split))
+    batches = (records.take(limit) if limit else records).batch(16_384)
+    # TensorFlow's parser skips what is not asked for, and is some six times faster than decoding to Arrow
+    parsed = batches.map(lambda batch: tf.io.parse_example(batch, specs), num_parallel_calls=tf.data.AUTOTUNE)
+    parts = list(parsed.prefetch(2).as_numpy_iterator())
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in specs}
+    return {name: column[:, 0] if column.shape[1] == 1 else column for name, column in columns.items()}
 
 
 def read_labels_for_slicing(uri: str, split: str, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Return raw columns as [n] arrays of str for slicing; a missing value reads as the empty string."""
     import numpy as np
 
-    parts: dict[str, list] = {name: [] for name in names}
-    for batch in read_batches(uri, split):
-        for name in names:
-            index = batch.schema.get_field_index(name)
-            parts[name].append(_as_text(batch.column(index), batch.num_rows) if index >= 0 else [""] * batch.num_rows)
-    return {name: np.concatenate(pieces) if pieces else np.array([], str) for name, pieces in parts.items()}
+    first = next(read_serialized(uri, split, 1), None)
+    kinds = _kinds(first[0]) if first else {}
+    columns = {}
+    for name in dict.fromkeys(names):
+        parts = [part for part in _read_ragged(uri, split, name, kinds[name][0] if name in kinds else None)]
+        columns[name] = np.concatenate(parts).astype(str) if parts else np.array([], str)
+    return columns
 
 
 def _shards(batches: Iterable[pa.RecordBatch], rows_per_shard: int) -> Iterator[Iterator[pa.RecordBatch]]:
@@ -135,26 +136,47 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, ENCODE_ROWS)
 
 
-def _dense(column: pa.Array, rows: int) -> np.ndarray:
+def _read_ragged(uri: str, split: str, name: str, dtype) -> list[np.ndarray]:
+    """Return a column as object arrays of str; without a dtype, the first of TFRecord's three that fits is taken."""
+    import numpy as np
+    import tensorflow as tf
+
+    if dtype is None:  # missing in the first row: its type is not known without looking
+        for guess in (tf.string, tf.int64, tf.float32):
+            try:
+                return _read_ragged(uri, split, name, guess)
+            except tf.errors.InvalidArgumentError:
+                continue
+    spec = {name: tf.io.RaggedFeature(dtype)}
+    batches = tf.data.TFRecordDataset(split_files(uri, split)).batch(16_384)
+    parsed = batches.map(lambda batch: tf.io.parse_example(batch, spec)[name], num_parallel_calls=tf.data.AUTOTUNE)
+    parts = []
+    for ragged in parsed.prefetch(2):
+        lengths = ragged.row_lengths().numpy()
+        text = np.full(len(lengths), "", object)
+        text[np.repeat(np.arange(len(lengths)), lengths)] = _texts(ragged.values.numpy())
+        parts.append(text)
+    return parts
+
+
+def _kinds(record: bytes) -> dict[str, tuple[object, int]]:
+    """Return dtype and number of values of each feature that has a value in a serialized tf.Example."""
+    import tensorflow as tf
+
+    kinds = {"int64_list": tf.int64, "float_list": tf.float32, "bytes_list": tf.string}
+    features = tf.train.Example.FromString(record).features.feature
+    found = {name: feature.WhichOneof("kind") for name, feature in features.items()}
+    return {
+        name: (kinds[kind], len(getattr(features[name], kind).value))
+        for name, kind in found.items()
+        if kind and getattr(features[name], kind).value
+    }
+
+
+def _texts(values: np.ndarray) -> np.ndarray:
+    """Return values as an object array of str, each distinct one converted once."""
     import numpy as np
 
-    values = np.asarray(column.flatten())
-    width = len(values) // rows if rows else 0
-    if width * rows != len(values):
-        raise ValueError("a dense column has the same number of values in every row")
-    return values if width == 1 else values.reshape(rows, width)
-
-
-def _as_text(column: pa.Array, rows: int) -> np.ndarray:
-    import numpy as np
-    import pyarrow as pa
-
-    text = np.full(rows, "", dtype=object)
-    if not pa.types.is_null(column.type):
-        parents = np.asarray(column.value_parent_indices()) if hasattr(column, "value_parent_indices") else None
-        if parents is None:
-            lengths = np.asarray(column.value_lengths().fill_null(0))
-            parents = np.repeat(np.arange(rows), lengths)
-        values = column.flatten().to_pylist()
-        text[parents] = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
-    return text.astype(str)
+    distinct, codes = np.unique(values, return_inverse=True)
+    text = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in distinct.tolist()]
+    return np.array(text, object)[codes.reshape(-1)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ from pipeline.errors import HeadraceError
 
 BATCH_ROWS = 256
 ROUNDS, CALLS, WARM_UP = 5, 60, 10  # of a latency measurement
+_stderr = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -189,15 +191,19 @@ def _interpreter_class():
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the runtime's "Created TensorFlow Lite XNNPACK delegate" off the terminal: no log level governs it."""
-    sys.stderr.flush()
-    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=r"(?s).*tf\.lite\.Interpreter is deprecated.*")
-            yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-        os.close(nowhere)
+    """Keep the runtime's "Created TensorFlow Lite XNNPACK delegate" off the terminal: no log level governs it.
+
+    One thread at a time: a second one would take the first one's silence for the real stderr and restore that.
+    """
+    with _stderr:
+        sys.stderr.flush()
+        saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, 2)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message=r"(?s).*tf\.lite\.Interpreter is deprecated.*")
+                yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            os.close(nowhere)

@@ -14,6 +14,8 @@ from components.reporting import Listener, listening
 from pipeline.config.model import EdgeEvaluateConfig, EvaluateConfig
 from pipeline.errors import HeadraceError
 
+pytestmark = pytest.mark.tf
+
 EVALUATE = EvaluateConfig(metrics=["auc", "accuracy"], slices=[["carrier"]], min_slice_examples=100)
 EDGE = EdgeEvaluateConfig(metric="auc", max_drop=0.02)
 

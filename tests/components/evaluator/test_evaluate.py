@@ -16,6 +16,8 @@ from pipeline.config.model import EvaluateConfig
 from pipeline.errors import HeadraceError
 from tests.components.evaluator.conftest import BY_CARRIER, WEIGHTS, save_served
 
+pytestmark = pytest.mark.tf
+
 CONFIG = EvaluateConfig(
     metrics=["auc", "accuracy"], slices=[["carrier"], ["carrier", "month"]], thresholds={"auc": {"min": 0.6}}
 )

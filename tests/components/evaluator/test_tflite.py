@@ -1,5 +1,7 @@
 """Quantization by the formula, and batches that equal single rows."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,8 @@ import pytest
 from components.evaluator import tflite
 from components.evaluator.tflite import TFLiteModel, dequantize, latencies_us, predict, quantize
 from pipeline.errors import HeadraceError
+
+pytestmark = pytest.mark.tf
 
 
 def features_of(world, split="eval"):
@@ -77,6 +81,13 @@ def test_latency_is_a_median_per_model_in_turns(world, monkeypatch):
     assert latencies_us(paths, features_of(world)) == {"float32": 2.0, "int8": 2.0}
     assert turns == [tflite.WARM_UP] * 2 + [tflite.CALLS] * 2 * tflite.ROUNDS
     assert tflite.CALLS * tflite.ROUNDS >= 200
+
+
+def test_loading_side_by_side_leaves_stderr_as_it_was(world):
+    before = os.fstat(2).st_ino
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: TFLiteModel(f"{world.quantized}/int8.tflite"), range(40)))
+    assert os.fstat(2).st_ino == before
 
 
 def test_a_feature_that_the_examples_lack_is_named(world):

@@ -5,6 +5,8 @@ import pytest
 from components.evaluator.evaluate import evaluate
 from pipeline.config.model import EvaluateConfig
 
+pytestmark = pytest.mark.tf
+
 CONFIG = EvaluateConfig(
     metrics=["auc", "log_loss"],
     slices=[["carrier", "month"]],

@@ -15,6 +15,8 @@ from components.reporting import Listener, listening
 from pipeline.config.model import QuantizeConfig
 from pipeline.errors import HeadraceError
 
+pytestmark = pytest.mark.tf
+
 
 def accuracy(path, trained):
     """Return a TFLite file's accuracy on every digit, by TensorFlow's own signature runner."""

@@ -1,14 +1,17 @@
 """What runs leave on disk: whole records only, one run at a time, nothing left by the killed."""
 
 import json
-import multiprocessing
 import os
-import time
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from pipeline.errors import HeadraceError
 from pipeline.local.store import Store, read_json, write_json
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -99,9 +102,8 @@ def test_run_ids_of_one_second_differ(store):
 
 
 def test_a_run_whose_process_is_gone_reads_as_interrupted(store):
-    process = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(0,))
-    process.start()
-    process.join()
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait(60)
     a_run(store, pid=process.pid)
     assert store.run()["status"] == "interrupted"
     store.mark_interrupted()
@@ -120,24 +122,24 @@ def test_a_run_may_be_named_by_the_start_of_its_id(store):
     assert store.run(run["run_id"][:10])["run_id"] == run["run_id"]
 
 
-def _hold(root: str, seconds: float, log: str) -> None:
-    with Store(root, "demo").locked(on_wait=lambda pid: None):
-        with open(log, "a") as file:
-            file.write("in\n")
-        time.sleep(seconds)
-        with open(log, "a") as file:
-            file.write("out\n")
+HOLD = """
+import sys, time
+from pipeline.local.store import Store
+
+with Store(sys.argv[1], "demo").locked(on_wait=lambda pid: None):
+    with open(sys.argv[2], "a") as file:
+        print("in", file=file)
+    time.sleep(0.3)
+    with open(sys.argv[2], "a") as file:
+        print("out", file=file)
+"""
 
 
 def test_two_runs_of_one_task_follow_each_other(tmp_path):
-    context = multiprocessing.get_context("spawn")
-    log = str(tmp_path / "log")
-    runs = [context.Process(target=_hold, args=(str(tmp_path), 0.3, log)) for _ in range(3)]
-    for process in runs:
-        process.start()
-    for process in runs:
-        process.join(30)
-    assert (tmp_path / "log").read_text().split() == ["in", "out"] * 3
+    log = tmp_path / "log"
+    runs = [subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path), str(log)], cwd=ROOT) for _ in range(3)]
+    assert [process.wait(60) for process in runs] == [0, 0, 0]
+    assert log.read_text().split() == ["in", "out"] * 3
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path):
