@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from components.reporting import Listener, Outcome, listening
 from pipeline.config.model import TaskConfig
-from pipeline.environment import skip_library_autograph
+from pipeline.environment import import_launcher, skip_library_autograph
 from pipeline.graph import build
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ Outputs = dict[str, dict]
 
 def compile_run(config: TaskConfig, task_dir: str, input_digest: str, run_id: str) -> pipeline_pb2.Pipeline:
     """Return TFX's intermediate representation of the pipeline for one run."""
+    import_launcher()
     from tfx.dsl.compiler import compiler, constants
     from tfx.orchestration.portable import runtime_parameter_utils
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from importlib import metadata
 
 from components.evaluator.slices import Slice
+from components.evaluator.tfma_protos import tfma_proto
 from components.evaluator.thresholds import NO_BASELINE, Check, Metrics, needed_metrics
 from pipeline.config.model import Bound, EvaluateConfig
 
@@ -54,13 +56,13 @@ def write(
         classes: number of classes.
     """
     from google.protobuf import json_format
-    from tensorflow_model_analysis import version
-    from tensorflow_model_analysis.proto import config_pb2
+
+    config_pb2 = tfma_proto("config_pb2")
 
     models = {name: locations[name] for name in (CANDIDATE, BASELINE) if name in locations}
     run = config_pb2.EvalRun(
         eval_config=eval_config(config, problem, label, baseline_metrics is not None, classes),
-        version=version.VERSION,
+        version=metadata.version("tensorflow-model-analysis"),
         data_location=locations["data"],
         file_format="tfrecord",
         model_locations=models if baseline_metrics is not None else {"": locations[CANDIDATE]},
@@ -78,7 +80,7 @@ def eval_config(config: EvaluateConfig, problem: str, label: str, has_baseline: 
     TFMA knows one side of a change threshold: `min` is taken where both are set. It also has no smallest slice for a
     threshold, so the written validation, which is the one that counts, may pass where TFMA itself would not.
     """
-    from tensorflow_model_analysis.proto import config_pb2
+    config_pb2 = tfma_proto("config_pb2")
 
     common = {"signature_name": "serving_default", "label_key": label}
     models = [config_pb2.ModelSpec(name=CANDIDATE if has_baseline else "", **common)]
@@ -102,7 +104,7 @@ def eval_config(config: EvaluateConfig, problem: str, label: str, has_baseline: 
 
 
 def _metric(name: str, class_name: str, config: EvaluateConfig, slicing: list, has_baseline: bool):
-    from tensorflow_model_analysis.proto import config_pb2
+    config_pb2 = tfma_proto("config_pb2")
 
     metric = config_pb2.MetricConfig(class_name=class_name, config=json.dumps({"name": name}))
     overall = [config_pb2.SlicingSpec()]  # a threshold without a slicing spec would count in every slice
@@ -121,7 +123,8 @@ def _metric(name: str, class_name: str, config: EvaluateConfig, slicing: list, h
 
 def _value_threshold(bound: Bound):
     from google.protobuf.wrappers_pb2 import DoubleValue
-    from tensorflow_model_analysis.proto import config_pb2
+
+    config_pb2 = tfma_proto("config_pb2")
 
     sides = {"lower_bound": bound.min, "upper_bound": bound.max}
     return config_pb2.GenericValueThreshold(**{k: DoubleValue(value=v) for k, v in sides.items() if v is not None})
@@ -129,7 +132,8 @@ def _value_threshold(bound: Bound):
 
 def _change_threshold(bound: Bound):
     from google.protobuf.wrappers_pb2 import DoubleValue
-    from tensorflow_model_analysis.proto import config_pb2
+
+    config_pb2 = tfma_proto("config_pb2")
 
     higher = bound.min is not None
     return config_pb2.GenericChangeThreshold(
@@ -139,7 +143,7 @@ def _change_threshold(bound: Bound):
 
 
 def _metrics_for_slice(found: Slice, metrics: Metrics, baseline_metrics: Metrics | None):
-    from tensorflow_model_analysis.proto import metrics_for_slice_pb2
+    metrics_for_slice_pb2 = tfma_proto("metrics_for_slice_pb2")
 
     record = metrics_for_slice_pb2.MetricsForSlice(slice_key=_slice_key(found))
     alone = baseline_metrics is None
@@ -157,14 +161,15 @@ def _metrics_for_slice(found: Slice, metrics: Metrics, baseline_metrics: Metrics
 
 def _metric_key(name: str, model: str, is_diff: bool):
     from google.protobuf.wrappers_pb2 import BoolValue
-    from tensorflow_model_analysis.proto import metrics_for_slice_pb2
+
+    metrics_for_slice_pb2 = tfma_proto("metrics_for_slice_pb2")
 
     weighted = BoolValue(value=False)
     return metrics_for_slice_pb2.MetricKey(name=name, model_name=model, is_diff=is_diff, example_weighted=weighted)
 
 
 def _slice_key(found: Slice):
-    from tensorflow_model_analysis.proto import metrics_for_slice_pb2
+    metrics_for_slice_pb2 = tfma_proto("metrics_for_slice_pb2")
 
     key = metrics_for_slice_pb2.SliceKey()
     for column, value in found.parts:
@@ -179,7 +184,7 @@ def _slice_key(found: Slice):
 
 
 def _validation(slices: Sequence[Slice], checks: Sequence[Check], baseline_metrics: Metrics | None):
-    from tensorflow_model_analysis.proto import validation_result_pb2
+    validation_result_pb2 = tfma_proto("validation_result_pb2")
 
     held = [check for check in checks if check.note != NO_BASELINE]
     result = validation_result_pb2.ValidationResult(
