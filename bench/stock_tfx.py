@@ -106,6 +106,16 @@ def report(runs: dict[str, list[dict[str, float]]]) -> None:
     print(f"ratio over {len(ratios)} pairs: {min(ratios):.2f} to {max(ratios):.2f}")
 
 
+def pip_alone(work: Path) -> Path:
+    """Return a folder that holds pip and nothing else: stock TFX installs its user module with it, `.venv` has none."""
+    folder = work / "pip"
+    found = next((ROOT / ".tools" / "venv" / "lib").glob("python*/site-packages/pip"))
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "pip").exists():
+        (folder / "pip").symlink_to(found)
+    return folder
+
+
 def _stock_auc(work: Path) -> float:
     """Return the AUC that stock's Evaluator wrote."""
     code = (
@@ -120,7 +130,7 @@ def _stock_auc(work: Path) -> float:
 
 def _process(command: list[str], work: Path) -> str:
     work.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{pip_alone(work)}", "TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1"}
     done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed with {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")

@@ -7,7 +7,6 @@ column of single values is encoded once, and Arrow joins the pieces.
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,54 +42,55 @@ def _entries(name: bytes, column: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_list(column.type):
-        return pa.array(_list_entries(name, column), pa.binary())
-    if pa.types.is_int64(column.type):
-        encode = lambda value: _field(INT64_LIST, _field(LIST_VALUES, _varint(value)))  # noqa: E731
-    elif pa.types.is_float32(column.type):
-        encode = lambda value: _field(FLOAT_LIST, _field(LIST_VALUES, struct.pack("<f", value)))  # noqa: E731
-    elif pa.types.is_binary(column.type):
-        encode = lambda value: _field(BYTES_LIST, _field(LIST_VALUES, value))  # noqa: E731
+    is_list = pa.types.is_list(column.type)
+    kind = column.type.value_type if is_list else column.type
+    if pa.types.is_float32(kind):
+        return pa.array(_entries_of(name, FLOAT_LIST, _slices(column, is_list)), pa.binary())
+    if is_list and not column.null_count and len(column.flatten()) == len(column) and pc.all(_single(column)).as_py():
+        return _entries(name, column.flatten())
+    if pa.types.is_int64(kind):
+        number, encode = INT64_LIST, _varint
+    elif pa.types.is_binary(kind):
+        number, encode = BYTES_LIST, lambda value: value
     else:
         raise TypeError(f"column {name!r} is {column.type}: int64, float32 or binary are encoded")
-    key = _field(ENTRY_NAME, name)
-    entries = _once_each(column, lambda value: _field(FEATURES_ENTRY, key + _field(ENTRY_VALUE, encode(value))))
-    return pc.fill_null(entries, _field(FEATURES_ENTRY, key + _field(ENTRY_VALUE, b"")))
+    if is_list and number == BYTES_LIST:  # strings are never packed: a field each
+        rows = (b"".join(_field(LIST_VALUES, value) for value in row or ()) for row in column.to_pylist())
+        return pa.array([_entry(name, _field(number, row) if row else b"") for row in rows], pa.binary())
+    if is_list:
+        varints = {value: _varint(value) for value in column.flatten().unique().to_pylist()}
+        rows = (b"".join(varints[value] for value in row or ()) for row in column.to_pylist())
+        return pa.array(_entries_of(name, number, list(rows)), pa.binary())
+    entries = _once_each(column, lambda value: _entry(name, _field(number, _field(LIST_VALUES, encode(value)))))
+    return pc.fill_null(entries, _entry(name, b""))
 
 
-def _list_entries(name: bytes, column: pa.ListArray) -> list[bytes]:
-    """Return the map entry `name -> Feature` of each row of a column of lists."""
-    import pyarrow as pa
+def _single(column: pa.ListArray) -> pa.Array:
+    import pyarrow.compute as pc
 
-    key = _field(ENTRY_NAME, name)
-    kind = column.type.value_type
-    if pa.types.is_float32(kind):
-        rows, number = _slices(column, 4), FLOAT_LIST
-        lists = [_field(LIST_VALUES, row) if row else b"" for row in rows]
-    elif pa.types.is_int64(kind):
-        varints: dict[int, bytes] = {}
-        rows, number = column.to_pylist(), INT64_LIST
-        for value in column.flatten().unique().to_pylist():
-            varints[value] = _varint(value)
-        lists = [_field(LIST_VALUES, b"".join(varints[v] for v in row)) if row else b"" for row in rows]
-    elif pa.types.is_binary(kind):
-        number = BYTES_LIST
-        lists = [b"".join(_field(LIST_VALUES, value) for value in row or ()) for row in column.to_pylist()]
-    else:
-        raise TypeError(f"column {name!r} is {column.type}: lists of int64, float32 or binary are encoded")
-    empty = _field(FEATURES_ENTRY, key + _field(ENTRY_VALUE, b""))
-    return [
-        _field(FEATURES_ENTRY, key + _field(ENTRY_VALUE, _field(number, body))) if body else empty for body in lists
-    ]
+    return pc.equal(column.value_lengths(), 1)
 
 
-def _slices(column: pa.ListArray, item_bytes: int) -> list[bytes]:
-    """Return the bytes of each row's values in memory order, which is little-endian; a null is empty."""
+def _entry(name: bytes, feature: bytes) -> bytes:
+    return _field(FEATURES_ENTRY, _field(ENTRY_NAME, name) + _field(ENTRY_VALUE, feature))
+
+
+def _entries_of(name: bytes, number: int, bodies: list[bytes]) -> list[bytes]:
+    """Return the entry of each row from its packed values; all that stands before them depends on their length only."""
+    heads = {0: _entry(name, b"")}
+    for size in {len(body) for body in bodies} - {0}:
+        heads[size] = _entry(name, _field(number, _field(LIST_VALUES, bytes(size))))[:-size]
+    return [heads[len(body)] + body for body in bodies]
+
+
+def _slices(column: pa.Array, is_list: bool) -> list[bytes]:
+    """Return the float32 values of each row in memory order, which is little-endian; a null is empty."""
     import numpy as np
 
-    flat = np.ascontiguousarray(np.asarray(column.flatten()), "<f4").tobytes()
-    ends = np.cumsum(np.asarray(column.value_lengths().fill_null(0), np.int64)) * item_bytes
-    return [flat[start:end] for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
+    flat = (column.flatten() if is_list else column.drop_null()).to_numpy(zero_copy_only=False).astype("<f4").tobytes()
+    sizes = np.asarray(column.value_lengths().fill_null(0) if is_list else column.is_valid()).astype(np.int64) * 4
+    ends = np.cumsum(sizes)
+    return [flat[start:end] for start, end in zip((ends - sizes).tolist(), ends.tolist(), strict=True)]
 
 
 def _once_each(column: pa.Array, encode) -> pa.Array:

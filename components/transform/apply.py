@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from components import examples
 from components.beam import open_pipeline
-from components.transform.analyze import tensor_adapter_config
 from pipeline.config.model import BeamConfig
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from tensorflow_metadata.proto.v0 import schema_pb2
+    import tensorflow as tf
 
 
 def apply(
     graph_uri: str,
     examples_uri: str,
     split: str,
-    schema: schema_pb2.Schema,
     out_uri: str,
     beam_config: BeamConfig,
     batch_rows: int,
@@ -30,50 +28,44 @@ def apply(
     files = examples.split_files(examples_uri, split)
     folder = examples.split_dir(out_uri, split)
     os.makedirs(folder, exist_ok=True)
-    serialized = schema.SerializeToString()
     if beam_config.runner == "direct":
-        transform = load_transform(graph_uri, serialized)
+        transform = load_transform(graph_uri)
         for path in files:
-            _transform_file(transform, path, folder, serialized, batch_rows)
+            _transform_file(transform, path, folder, batch_rows)
             on_file()
         return
     import apache_beam as beam
 
     with open_pipeline(beam_config) as pipeline:
-        _ = (
-            pipeline
-            | beam.Create(files)
-            | beam.Map(_load_and_transform_file, graph_uri, folder, serialized, batch_rows)
-        )
+        _ = pipeline | beam.Create(files) | beam.Map(_load_and_transform_file, graph_uri, folder, batch_rows)
 
 
-def load_transform(graph_uri: str, serialized_schema: bytes) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """Return a function from a raw Arrow batch to a batch of dense transformed columns."""
+def load_transform(graph_uri: str) -> Callable[[tf.Tensor], dict[str, tf.Tensor]]:
+    """Return a function from serialized raw examples, string [rows], to dense transformed tensors by name."""
     import tensorflow as tf
     import tensorflow_transform as tft
-    from tensorflow_metadata.proto.v0 import schema_pb2
-    from tfx_bsl.tfxio import tensor_adapter
 
     output = tft.TFTransformOutput(graph_uri)
-    adapter = tensor_adapter.TensorAdapter(tensor_adapter_config(schema_pb2.Schema.FromString(serialized_schema)))
+    specs = output.raw_feature_spec()
     layer = output.transform_features_layer()
-    run = tf.function(lambda features: layer(features), reduce_retracing=True)
 
-    def transform(batch: pa.RecordBatch) -> pa.RecordBatch:
-        return _to_arrow({name: tensor.numpy() for name, tensor in sorted(run(adapter.ToBatchTensors(batch)).items())})
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def transform(records: tf.Tensor) -> dict[str, tf.Tensor]:
+        return layer(tf.io.parse_example(records, specs))
 
     return transform
 
 
-def _load_and_transform_file(path: str, graph_uri: str, folder: str, serialized_schema: bytes, batch_rows: int) -> None:
-    _transform_file(load_transform(graph_uri, serialized_schema), path, folder, serialized_schema, batch_rows)
+def _load_and_transform_file(path: str, graph_uri: str, folder: str, batch_rows: int) -> None:
+    _transform_file(load_transform(graph_uri), path, folder, batch_rows)
 
 
-def _transform_file(transform: Callable, path: str, folder: str, serialized_schema: bytes, batch_rows: int) -> None:
-    from components.beam import decode_file
+def _transform_file(transform: Callable, path: str, folder: str, batch_rows: int) -> None:
+    import tensorflow as tf
 
-    batches: Iterator = (transform(batch) for batch in decode_file(path, serialized_schema, batch_rows))
-    examples.write_file(batches, os.path.join(folder, os.path.basename(path)))
+    batches = tf.data.TFRecordDataset([path]).batch(batch_rows).map(transform).prefetch(2)
+    tables = (_to_arrow(dict(sorted(columns.items()))) for columns in batches.as_numpy_iterator())
+    examples.write_file(tables, os.path.join(folder, os.path.basename(path)))
 
 
 def _to_arrow(columns: dict) -> pa.RecordBatch:

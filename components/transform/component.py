@@ -49,7 +49,6 @@ def Transform(
             transform_graph.uri,
             examples.uri,
             split,
-            curated,
             transformed_examples.uri,
             beam_config,
             settings.batch_rows,

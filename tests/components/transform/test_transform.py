@@ -78,7 +78,7 @@ def done(tmp_path_factory):
     os.makedirs(graph)
     analyze(function, str(root / "features.py"), str(root / "examples"), schema, graph, BeamConfig(), 64)
     for split in raw:
-        apply(graph, str(root / "examples"), split, schema, out, BeamConfig(), 64)
+        apply(graph, str(root / "examples"), split, out, BeamConfig(), 64)
     return root, raw, graph, out
 
 

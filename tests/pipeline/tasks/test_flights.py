@@ -10,6 +10,7 @@ from components import examples
 from components.schemas import read_schema
 from components.trainer.context import ModelContext
 from pipeline.config.model import BeamConfig
+from pipeline.environment import skip_library_autograph
 from pipeline.tasks.flights.features import preprocessing_fn
 from pipeline.tasks.flights.model import build_model
 
@@ -37,6 +38,7 @@ def transformed(tmp_path_factory) -> dict[str, np.ndarray]:
     from components.transform.analyze import analyze
     from components.transform.apply import apply
 
+    skip_library_autograph()  # as every node does
     folder = tmp_path_factory.mktemp("flights")
     raw, graph, out = str(folder / "raw"), str(folder / "graph"), str(folder / "out")
     schema = read_schema(str(SCHEMA))
