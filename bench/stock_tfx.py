@@ -130,7 +130,8 @@ def _stock_auc(work: Path) -> float:
 
 def _process(command: list[str], work: Path) -> str:
     work.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{pip_alone(work)}", "TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1"}
+    settings = {"PYTHONPATH": f"{ROOT}:{pip_alone(work)}", "TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1"}
+    environment = {**os.environ, **settings}
     done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed with {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")

@@ -25,7 +25,7 @@ def build_model(context: ModelContext):
     image = keras.Input(shape, name="image", dtype=dtype)
     # 5x5 by steps of two: a quarter of the positions, and so of the time, of a first layer at full resolution
     hidden = _convolve(_shift_in_training(image), 16, 5, strides=2)
-    hidden = keras.layers.MaxPooling2D()(_convolve(hidden, 32, 3))
+    hidden = keras.layers.MaxPooling2D()(_convolve(hidden, 24, 3))
     hidden = keras.layers.MaxPooling2D()(_convolve(hidden, 48, 3))
     hidden = keras.layers.Dense(128, activation="relu")(keras.layers.Flatten()(hidden))
     hidden = keras.layers.Dropout(context.hparams["dropout"])(hidden)
