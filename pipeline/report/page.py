@@ -39,6 +39,16 @@ def write_report(run_dir: Path) -> Path:
     return target
 
 
+def _compiled_templates(task_dir: Path) -> Path | None:
+    """Return the folder of compiled templates beside the runs, most of the time of a report; None if it cannot be."""
+    folder = task_dir / ".templates"
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
 def read_run(run_dir: Path) -> dict:
     """Return the run record of a run folder. Raises: HR-REPORT-001."""
     path = run_dir / "run.json"
@@ -59,12 +69,14 @@ def read_run(run_dir: Path) -> dict:
 
 def render(run: dict, run_dir: Path) -> str:
     """Return the report of a run record as HTML."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
+    compiled = _compiled_templates(run_dir.parent)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
+        bytecode_cache=FileSystemBytecodeCache(str(compiled)) if compiled else None,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
