@@ -9,8 +9,8 @@ from tools.stack import COMPAT, CURRENT, Interpreter, Machine, pick
 
 SYSTEM_311 = Interpreter("/usr/bin/python3", (3, 11, 2), "PATH")
 SYSTEM_313 = Interpreter("/usr/bin/python3", (3, 13, 5), "PATH")
-PYENV_311 = Interpreter("/root/.pyenv/versions/3.11.7/bin/python3", (3, 11, 7), "pyenv")
-PYENV_313 = Interpreter("/root/.pyenv/versions/3.13.0/bin/python3", (3, 13, 0), "pyenv")
+PYENV_311 = Interpreter("/home/ada/.pyenv/versions/3.11.7/bin/python3", (3, 11, 7), "pyenv")
+PYENV_313 = Interpreter("/home/ada/.pyenv/versions/3.13.0/bin/python3", (3, 13, 0), "pyenv")
 
 
 def debian_12(*pythons, **changes):
@@ -55,7 +55,7 @@ def test_debian_12_with_only_python_313_is_told_to_install_311():
     error = refused(debian_12(PYENV_313))
     assert error.code == "HR-SETUP-002"
     assert error.what == "stack compat needs Python 3.11, and none was found"
-    assert error.seen == ["Python 3.13.0 at /root/.pyenv/versions/3.13.0/bin/python3"]
+    assert error.seen == ["Python 3.13.0 at /home/ada/.pyenv/versions/3.13.0/bin/python3"]
     assert error.fix[0] == "apt-get update && apt-get install -y python3-venv python3-dev g++"
     assert error.fix[1].startswith("pyenv install 3.11 ")
 
