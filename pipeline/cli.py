@@ -368,7 +368,7 @@ def schema_approve(
     for line in schema_edit.approve(loaded, add, features, drop):
         click.echo(line)
     path = relative(loaded.config.schema_path)
-    click.echo(f"written to {path}   undo: mv {path}.before {path}")
+    click.echo(f"written to {path}, without comments   undo: mv {path}.before {path}")
 
 
 @main.command()

@@ -46,7 +46,7 @@ def transformed(tmp_path_factory) -> dict[str, np.ndarray]:
     arrays = [pa.array(RAW[feature.name], types[feature.type]) for feature in schema.feature]
     examples.write_split([pa.RecordBatch.from_arrays(arrays, [f.name for f in schema.feature])], raw, "train")
     analyze(preprocessing_fn, str(TASK / "features.py"), raw, schema, graph, BeamConfig(), 1024)
-    apply(graph, raw, "train", schema, out, BeamConfig(), 1024)
+    apply(graph, raw, "train", out, BeamConfig(), 1024)
     return examples.read_dense(out, "train")
 
 
