@@ -2,7 +2,6 @@
 
 import multiprocessing
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,18 @@ pytestmark = [pytest.mark.tf, pytest.mark.slow, pytest.mark.timeout(1500)]
 MIDWAY_S = {"Trainer": 1.0, "Transform": 1.0, "Evaluator": 0.5, "Quantizer": 1.0, "InfraValidator": 1.0}
 FORKSERVER = multiprocessing.get_context("forkserver")
 FORKSERVER.set_forkserver_preload(["forked_runs"])
-sys.path.insert(0, str(Path(__file__).parent))  # the forked processes import forked_runs by this name
+FOLDER = Path(__file__).resolve().parent
 
 
 @pytest.fixture(scope="module")
 def forked_runs():
-    import forked_runs
+    """The module that the forkserver has imported; it finds it by PYTHONPATH, its own sys.path is a bare one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{FOLDER}:{FOLDER.parents[1]}")
+        patch.syspath_prepend(FOLDER)
+        import forked_runs
 
-    return forked_runs
+        yield forked_runs
 
 
 def process(target, *arguments) -> int:
