@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
 import os
 import sys
+import tempfile
 import warnings
+from collections.abc import Iterator
 
 LIBRARIES = ("tf_keras", "tensorflow_transform", "tfx_bsl")
 
@@ -56,7 +59,29 @@ def import_launcher() -> None:
     if hidden:
         sys.modules["tfx.components"] = None
     try:
-        importlib.import_module("tfx.orchestration.portable.launcher")
+        with _native_stderr_held_back():
+            importlib.import_module("tfx.orchestration.portable.launcher")
     finally:
         if hidden:
             del sys.modules["tfx.components"]
+
+
+@contextlib.contextmanager
+def _native_stderr_held_back() -> Iterator[None]:
+    """Hold back what C++ code writes to the process's stderr, and write it out only if the block fails.
+
+    TensorFlow 2.21 looks for CUDA before it has read its log level, straight into the middle of a live view.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            held.seek(0)
+            os.write(kept, held.read())
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
