@@ -118,6 +118,7 @@ def run(
     from pipeline.config.load import load_task, relative
     from pipeline.console import make_view
     from pipeline.local import runner
+    from pipeline.report import write_report
 
     view = make_view("json" if as_json else "auto")
     loaded = load_task(task, overrides)
@@ -126,23 +127,15 @@ def run(
         record = runner.run(request, view, on_wait=_say_waiting)
         folder = runner.run_dir(loaded.config, record["run_id"])
         if record["error"] is None:
-            from pipeline.report import write_report
-
             record["report"] = relative(str(write_report(folder)))
         view.finished(record, _next_commands(task, record))
     finally:
         view.close()
     if record["error"]:
-        _write_failed_report(folder)
+        write_report(folder)
         sys.exit(HeadraceError.from_dict(record["error"]).exit_code)
     if record["status"] == "interrupted":
         sys.exit(INTERRUPTED)
-
-
-def _write_failed_report(folder) -> None:
-    from pipeline.report import write_report
-
-    write_report(folder)
 
 
 def _say_waiting(pid: str) -> None:

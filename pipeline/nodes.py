@@ -20,6 +20,7 @@ class Node:
         outputs: output name -> artifact type.
         config: configuration keys that reach it; nothing else of the configuration is part of its key.
         task_files: files of the task folder that it runs.
+        after: further nodes that it waits for although it takes no artifact of theirs.
         must_exist: key of its summary that names a path outside of the artifacts; the node is done while it exists.
     """
 
@@ -30,6 +31,12 @@ class Node:
     config: tuple[str, ...] = ()
     task_files: tuple[str, ...] = ()
     must_exist: str = ""
+    after: tuple[str, ...] = ()
+
+    @property
+    def upstream(self) -> tuple[str, ...]:
+        """The nodes that it waits for, each once."""
+        return tuple(dict.fromkeys((*(upstream for upstream, _ in self.inputs.values()), *self.after)))
 
 
 EXAMPLES = ("ExampleGen", "examples")
@@ -74,6 +81,7 @@ NODES = (
         {"examples": EXAMPLES, "schema": SCHEMA},
         ("transform",),
         ("features.py",),
+        after=("ExampleValidator",),  # nothing is computed on data that did not pass
     ),
     Node(
         "Trainer",

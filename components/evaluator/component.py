@@ -60,10 +60,9 @@ def bless(blessing, blessed: bool, model, baseline_model) -> None:
 
 
 def _reference(model) -> dict:
-    """Say which model the baseline is; the runner keeps digests and the Pusher versions as custom properties."""
+    """Say which model the baseline is; the Trainer left its digest as a custom property."""
     return {
         "uri": model.uri,
         "id": model.id,
         "digest": model.get_string_custom_property("digest"),
-        "version": model.get_int_custom_property("version") or None,
     }

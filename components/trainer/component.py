@@ -8,10 +8,11 @@ from tfx.types import standard_artifacts
 
 from components import reporting, user_code
 from components.digest import tree_digest
-from components.examples import split_files
+from components.examples import read_dense, split_files
 from components.trainer.datasets import Feature
 from components.trainer.export import export_edge, export_serving
 from components.trainer.fit import fit
+from components.vocabularies import vocabulary_sizes
 from pipeline.config.model import TrainConfig
 
 
@@ -32,15 +33,13 @@ def Trainer(
     features = {
         name: Feature(tuple(spec.shape), spec.dtype.name) for name, spec in output.transformed_feature_spec().items()
     }
-    assets = os.path.join(output.transform_savedmodel_dir, "assets")
-    vocabularies = {name: output.vocabulary_size_by_name(name) for name in _names(assets)}
     build_model = user_code.load(task_dir, "model.py", "build_model")
     trained = fit(
         build_model,
         os.path.join(task_dir, "model.py"),
         features,
         label,
-        vocabularies,
+        vocabulary_sizes(output),
         2 if problem == "binary" else _classes(transformed_examples.uri, label),
         split_files(transformed_examples.uri, "train"),
         split_files(transformed_examples.uri, "eval"),
@@ -61,11 +60,5 @@ def Trainer(
     )
 
 
-def _names(folder: str) -> list[str]:
-    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-
-
 def _classes(uri: str, label: str) -> int:
-    from components.examples import read_dense
-
     return int(read_dense(uri, "train", [label])[label].max()) + 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from components.vocabularies import vocabulary_sizes
+
 
 def summarize(graph_uri: str) -> dict:
     """Return the number of features and of numeric ones, and the size of each vocabulary."""
@@ -15,15 +17,6 @@ def summarize(graph_uri: str) -> dict:
         "numeric": sum(_width(feature) for feature in spec.values() if feature.dtype == tf.float32),
         "vocabularies": vocabulary_sizes(output),
     }
-
-
-def vocabulary_sizes(output) -> dict[str, int]:
-    """Return the number of entries of each vocabulary of a TFTransformOutput, by its file name."""
-    import os
-
-    folder = os.path.join(output.transform_savedmodel_dir, "assets")
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    return {name: output.vocabulary_size_by_name(name) for name in names}
 
 
 def _width(feature) -> int:

@@ -43,15 +43,6 @@ def section(run: dict, name: str) -> dict:
     return (run.get("config") or {}).get(name) or {}
 
 
-def flatten(config: dict, prefix: str = "") -> list[tuple[str, object]]:
-    """Return the configuration as dotted keys and leaves, in its own order."""
-    rows = []
-    for key, item in config.items():
-        name = f"{prefix}{key}"
-        rows += flatten(item, f"{name}.") if isinstance(item, dict) and item else [(name, item)]
-    return rows
-
-
 def tally(run: dict) -> str:
     """Return `9 of 11 nodes ran, 2 cached`."""
     statuses = [found.get("status") for found in nodes(run)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline.config.load import flatten
 from pipeline.console import figures, findings, record
 from pipeline.console.describe import describe
 from pipeline.console.document import Document, Line, Span, Table
@@ -172,7 +173,7 @@ def doctor_document(checks: Sequence[dict]) -> Document:
 def config_document(config: dict, sources: dict[str, str]) -> Document:
     """Return every key with its value and where that came from; a source of a section counts for its keys."""
     table = Table(["key", "value", "from"])
-    for key, item in record.flatten(config):
+    for key, item in flatten(config):
         source = source_of(key, sources)
         table.rows.append([Span(key, "name"), figures.value(item), Span(source, "dim" if source == "default" else "")])
     return [table]

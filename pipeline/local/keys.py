@@ -11,7 +11,7 @@ import functools
 import re
 from pathlib import Path
 
-from components.digest import file_digest, tree_digest, value_digest
+from components.digest import file_digest, value_digest
 from pipeline.config.model import TaskConfig
 from pipeline.nodes import Node
 
@@ -98,11 +98,6 @@ def source_digest(path: str, remembered: dict[str, list]) -> str:
             known = remembered[str(file)] = [*mark, file_digest(str(file))]
         lines.append([str(file.relative_to(root)), known[2]])
     return value_digest(lines)
-
-
-def output_digest(uri: str) -> str:
-    """Return the content digest of an artifact."""
-    return tree_digest(uri)
 
 
 def _closure_digest(path: Path | None) -> str:

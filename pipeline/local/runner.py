@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from components.digest import file_digest
+from components.digest import file_digest, tree_digest
 from components.reporting import Listener
 from pipeline.config.load import LoadedTask, relative
 from pipeline.config.model import TaskConfig
@@ -171,7 +171,7 @@ def _execute(run: Run, node: Node, entry: dict) -> None:
     except Exception as error:
         _failed(run, entry, _unexpected(run, node, error), begun)
     for output in outputs.values():
-        output["digest"] = keys.output_digest(output["uri"])
+        output["digest"] = tree_digest(output["uri"])
     entry.update(
         status="ran",
         elapsed_s=round(time.monotonic() - begun, 3),
@@ -278,10 +278,8 @@ def _forced(request: Request, node_id: str) -> bool:
 def _ancestors(node_id: str) -> set[str]:
     """Return a node and everything that it depends on."""
     found = {node_id}
-    for upstream, _ in BY_ID[node_id].inputs.values():
+    for upstream in BY_ID[node_id].upstream:
         found |= _ancestors(upstream)
-    if node_id == "Transform":
-        found |= _ancestors("ExampleValidator")  # the gate orders it, no artifact does
     return found
 
 
@@ -318,16 +316,13 @@ def _stop(run: Run, error: HeadraceError | None, status: str) -> None:
 
 
 def _pending(node: Node) -> dict:
-    upstream = list(dict.fromkeys(upstream for upstream, _ in node.inputs.values()))
-    if node.id == "Transform":
-        upstream.append("ExampleValidator")
     return {
         "id": node.id,
         "status": "pending",
         "elapsed_s": 0.0,
         "started": None,
         "key": "",
-        "upstream": upstream,
+        "upstream": list(node.upstream),
         "summary": {},
         "outputs": {},
         "parts": {},

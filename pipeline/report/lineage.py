@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.console.record import DONE, flatten
+from pipeline.config.load import flatten
+from pipeline.console.record import DONE
 
 LOOK_BACK = 20  # earlier runs that are read
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+from pipeline.config.load import flatten
 from pipeline.console import figures, findings, record
 from pipeline.console.describe import describe
 from pipeline.console.tables import source_of
@@ -45,7 +46,7 @@ def contents(run: dict, run_dir: Path) -> dict:
         "artifacts": artifacts(run),
         "config": [
             {"key": key, "value": item, "source": source_of(key, run.get("config_sources") or {})}
-            for key, item in record.flatten(run.get("config") or {})
+            for key, item in flatten(run.get("config") or {})
         ],
     }
 
