@@ -39,4 +39,9 @@ def tree_digest(root: str) -> str:
 
 def value_digest(value: object) -> str:
     """Return the digest of plain JSON values, independent of the order of keys."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return text_digest(json.dumps(value, sort_keys=True, ensure_ascii=False))
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text's UTF-8 bytes as hex."""
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -137,6 +137,15 @@ CODES = {
     "HR-EDGE-003": Code(SYSTEM, "the TFLite model breaks a rule of edge devices", "Static shapes, one subgraph, built-in operators only, and no float tensors in an int8 model."),
     "HR-EDGE-004": Code(DATA, "calibration examples cannot be used", "Full-integer quantization reads its ranges from transformed training examples: every input of the edge model, more than one distinct example."),
     "HR-EDGE-005": Code(SYSTEM, "a TFLite model cannot be evaluated", "The file does not load, its inputs are not among the transformed features, or the Evaluator's predictions are missing or of other rows."),
+    # Kubeflow: the compiled pipeline (pipeline/kubeflow)
+    "HR-KFP-001": Code(USER, "not a compiled pipeline", "The file holds one pipeline spec and at most one Kubernetes platform spec, as `headrace kubeflow compile` writes them."),
+    "HR-KFP-002": Code(USER, "no such parameter", "`kubernetes.parameters` names configuration keys with one value that a node reads; `--param` takes their names with `-` for `.` and `_`."),
+    "HR-KFP-003": Code(USER, "parameter of the wrong type", "A parameter takes what its configuration key takes."),
+    # Kubeflow: the checks of the API server (gate)
+    # Kubeflow: a step (step, metadata, staging)
+    # Kubeflow: publishing and schedules
+    # Kubeflow: child jobs of a step
+    # Kubeflow: playing a compiled pipeline without a cluster
 }
 
 

@@ -18,9 +18,11 @@ class Node:
         module: its component; every `components` module that it imports counts as its code.
         inputs: input name -> (upstream node, output name).
         outputs: output name -> artifact type.
-        config: configuration keys that reach it; nothing else of the configuration is part of its key.
+        config: configuration keys that decide its outputs; they are part of its content key.
+        places: configuration keys that it reads too, of which its outputs do not depend: paths, names, where Beam runs.
         task_files: files of the task folder that it runs.
         after: further nodes that it waits for although it takes no artifact of theirs.
+        pages: what it shows in Kubeflow's pages: `metrics`, numbers that runs are compared by, and `page`, HTML.
         must_exist: key of its summary that names a path outside of the artifacts; the node is done while it exists.
     """
 
@@ -32,6 +34,13 @@ class Node:
     task_files: tuple[str, ...] = ()
     must_exist: str = ""
     after: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    pages: tuple[str, ...] = ()
+
+    @property
+    def receives(self) -> tuple[str, ...]:
+        """The configuration keys that it is given."""
+        return (*self.config, *self.places)
 
     @property
     def upstream(self) -> tuple[str, ...]:
@@ -53,19 +62,28 @@ EDGE = ("EdgeEvaluator", "edge_evaluation")
 INFRA = ("InfraValidator", "blessing")
 
 NODES = (
-    Node("ImportSchemaGen", "components.validate.import_schema_gen", {"schema": "Schema"}, {}),
+    Node(
+        "ImportSchemaGen",
+        "components.validate.import_schema_gen",
+        {"schema": "Schema"},
+        {},
+        places=("schema_path",),
+    ),
     Node(
         "ExampleGen",
         "components.ingest.component",
         {"examples": "Examples"},
         {"schema": SCHEMA},
         ("data.format", "data.delimiter", "split", "label", "problem"),
+        places=("data.path", "data.span"),
     ),
     Node(
         "StatisticsGen",
         "components.validate.statistics_gen",
         {"statistics": "ExampleStatistics"},
         {"examples": EXAMPLES, "schema": SCHEMA},
+        places=("beam",),
+        pages=("page",),
     ),
     Node(
         "ExampleValidator",
@@ -73,6 +91,8 @@ NODES = (
         {"anomalies": "ExampleAnomalies"},
         {"statistics": STATISTICS, "schema": SCHEMA},
         ("validation",),
+        places=("name", "schema_path"),
+        pages=("page",),
     ),
     Node(
         "Transform",
@@ -82,6 +102,7 @@ NODES = (
         ("transform",),
         ("features.py",),
         after=("ExampleValidator",),  # nothing is computed on data that did not pass
+        places=("beam",),
     ),
     Node(
         "Trainer",
@@ -90,6 +111,7 @@ NODES = (
         {"transformed_examples": TRANSFORMED, "transform_graph": GRAPH},
         ("train", "label", "problem"),
         ("model.py",),
+        pages=("metrics",),
     ),
     Node(
         "LatestBlessedModel",
@@ -104,6 +126,7 @@ NODES = (
         {"evaluation": "ModelEvaluation", "blessing": "ModelBlessing"},
         {"examples": EXAMPLES, "transformed_examples": TRANSFORMED, "model": MODEL, "baseline_model": BASELINE},
         ("evaluate", "label", "problem"),
+        pages=("metrics", "page"),
     ),
     Node(
         "Quantizer",
@@ -118,6 +141,7 @@ NODES = (
         {"edge_evaluation": "EdgeEvaluation"},
         {"transformed_examples": TRANSFORMED, "evaluation": EVALUATION, "quantized": QUANTIZED},
         ("edge_evaluate", "evaluate", "label", "problem"),
+        pages=("metrics", "page"),
     ),
     Node(
         "InfraValidator",
@@ -131,8 +155,8 @@ NODES = (
         "components.pusher.component",
         {"pushed_model": "PushedModel"},
         {"model": MODEL, "model_blessing": BLESSING, "infra_blessing": INFRA, "edge_evaluation": EDGE},
-        ("push",),
         must_exist="path",
+        places=("push",),
     ),
 )
 

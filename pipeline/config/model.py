@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from pipeline.config.kubernetes import KubernetesConfig
+
 
 class Strict(BaseModel):
     """Base of every section: frozen, unknown keys refused."""
@@ -21,6 +23,11 @@ class DataConfig(Strict):
     )
     format: Literal["csv", "parquet", "images"] = "csv"
     delimiter: str = Field(",", min_length=1, max_length=1, description="CSV field delimiter")
+    span: str = Field(
+        "",
+        description="which part of the data: a whole number for {SPAN} in `path`, or a time such as 2026-11-30 or"
+        " 20261130023000 for {YYYY}, {MM}, {DD} and {HH}",
+    )
 
 
 class SplitConfig(Strict):
@@ -170,3 +177,4 @@ class TaskConfig(Strict):
     infra_validate: InfraValidateConfig = InfraValidateConfig()
     push: PushConfig = PushConfig()
     beam: BeamConfig = BeamConfig()
+    kubernetes: KubernetesConfig = KubernetesConfig()

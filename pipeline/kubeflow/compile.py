@@ -1,0 +1,255 @@
+"""Turn the pipeline that runs locally into what Kubeflow Pipelines 2.14 to 2.17 accept. Needs no kfp.
+
+One step per node, each running `pipeline.kubeflow.step` on its own part of TFX's intermediate representation (IR).
+Steps exchange artifacts through ML Metadata and the pipeline root, never through Kubeflow, so that its launcher copies
+nothing; a step gives Kubeflow only its status and what its pages show.
+
+Sources: kubeflow/pipelines api/v2alpha1/pipeline_spec.proto, kubernetes_platform/proto/kubernetes_executor_config.proto.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline import __version__
+from pipeline.config.kubernetes import KubernetesConfig, SecretKey, StepConfig
+from pipeline.config.model import TaskConfig
+from pipeline.kubeflow.package import SCHEMA_VERSION, Package
+from pipeline.kubeflow.parameters import declared_parameters
+from pipeline.nodes import NODES, Node
+
+PREPARE = "prepare"  # creates the tables of ML Metadata before any node runs, so that pods never race for it
+NOTIFY = "notify"
+PYTHON = "python"
+RUN_ID = "{{$.pipeline_job_uuid}}"
+
+
+@dataclass(frozen=True)
+class EncodedNode:
+    """A node's part of the IR: `sha256` of its bytes, and either the bytes in `inline` (gzip, base64) or `uri`."""
+
+    sha256: str
+    inline: str = ""
+    uri: str = ""
+
+
+def compile_package(config: TaskConfig, encoded: Mapping[str, EncodedNode]) -> Package:
+    """Return the package of a task; `encoded` has each node's part of the IR by node id."""
+    cluster = config.kubernetes
+    parameters = declared_parameters(config)
+    tasks, components, executors, platform = {}, {}, {}, {}
+
+    def add(step: str, title: str, task: dict, component: dict, arguments: list[str], settings: StepConfig) -> None:
+        label = f"exec-{step}"
+        tasks[step] = {
+            "taskInfo": {"name": title},
+            "componentRef": {"name": f"comp-{step}"},
+            "cachingOptions": {},  # off: the pipeline has its own cache, by content
+            **_retry(settings),
+            **task,
+        }
+        components[f"comp-{step}"] = {"executorLabel": label, **component}
+        executors[label] = {"container": _container(cluster, settings, arguments)}
+        platform[label] = _platform(cluster, settings)
+
+    run_id = {"run-id": {"runtimeValue": {"constant": RUN_ID}}}
+    run_id_definition = {"run-id": {"parameterType": "STRING"}}
+    add(
+        PREPARE,
+        "Prepare",
+        {"inputs": {"parameters": run_id}},
+        {"inputDefinitions": {"parameters": run_id_definition}},
+        ["pipeline.kubeflow.prepare", "--pipeline-root", cluster.pipeline_root],
+        _small(cluster.step),
+    )
+    for node in NODES:
+        own = [parameter for parameter in parameters if parameter.reaches(node)]
+        ir = encoded[node.id]
+        add(
+            step_name(node.id),
+            node.id,
+            {
+                "dependentTasks": [step_name(upstream) for upstream in node.upstream] or [PREPARE],
+                "inputs": {
+                    "parameters": run_id | {p.name: {"componentInputParameter": p.name} for p in own},
+                },
+            },
+            {
+                "inputDefinitions": {"parameters": run_id_definition | {p.name: p.type_only() for p in own}},
+                "outputDefinitions": _outputs(node),
+            },
+            [
+                "pipeline.kubeflow.step",
+                *("--node", node.id),
+                *("--ir-sha256", ir.sha256),
+                *(("--ir", ir.inline) if ir.inline else ("--ir-uri", ir.uri)),
+                *("--executor-input", "{{$}}"),
+                *(f"--page={name}={{{{$.outputs.artifacts['{name}'].path}}}}" for name in ("lineage", *node.pages)),
+            ],
+            cluster.step_of(node.id),
+        )
+    if cluster.notify:
+        notify = _small(cluster.step)
+        add(
+            NOTIFY,
+            "Notify",
+            {
+                "dependentTasks": [name for name in tasks],
+                "triggerPolicy": {"strategy": "ALL_UPSTREAM_TASKS_COMPLETED"},
+                "inputs": {
+                    "parameters": run_id | {"status": {"taskFinalStatus": {"producerTask": step_name(NODES[-1].id)}}},
+                },
+            },
+            {"inputDefinitions": {"parameters": run_id_definition | {"status": {"parameterType": "TASK_FINAL_STATUS"}}}},
+            ["pipeline.kubeflow.notify", "--executor-input", "{{$}}"],
+            notify.model_copy(update={"secret_env": {**notify.secret_env, "HEADRACE_NOTIFY_URL": cluster.notify}}),
+        )
+    pipeline = {
+        "pipelineInfo": {"name": pipeline_name(config), "description": config.description},
+        "schemaVersion": SCHEMA_VERSION,
+        "sdkVersion": f"headrace-{__version__}",
+        "root": {
+            "dag": {"tasks": tasks},
+            **({"inputDefinitions": {"parameters": {p.name: p.definition() for p in parameters}}} if parameters else {}),
+        },
+        "components": components,
+        "deploymentSpec": {"executors": executors},
+    }
+    used = {label: settings for label, settings in platform.items() if settings}
+    document = {"platforms": {"kubernetes": {"deploymentSpec": {"executors": used}}}} if used else {}
+    return Package(pipeline, document)
+
+
+def step_name(node_id: str) -> str:
+    """Return a node's task name in Kubeflow: lower case, because Argo and Kubernetes take no other."""
+    return node_id.lower()
+
+
+def pipeline_name(config: TaskConfig) -> str:
+    """Return the pipeline's name in Kubeflow: the task's, with `-` for `_`."""
+    return config.name.replace("_", "-")
+
+
+def _outputs(node: Node) -> dict:
+    types = {"lineage": "system.Artifact", "metrics": "system.Metrics", "page": "system.HTML"}
+    return {
+        "parameters": {"status": {"parameterType": "STRING"}},
+        "artifacts": {
+            name: {"artifactType": {"schemaTitle": types[name], "schemaVersion": "0.0.1"}}
+            for name in ("lineage", *node.pages)
+        },
+    }
+
+
+def _retry(settings: StepConfig) -> dict:
+    """A step that has failed for good says so at once when it is tried again; waiting helps the other faults."""
+    if not settings.retries:
+        return {}
+    return {
+        "retryPolicy": {
+            "maxRetryCount": settings.retries,
+            "backoffDuration": "30s",
+            "backoffFactor": 2.0,
+            "backoffMaxDuration": "600s",
+        }
+    }
+
+
+def _small(settings: StepConfig) -> StepConfig:
+    """The pods beside the nodes need the image and the secrets, not the accelerators."""
+    return settings.model_copy(update={"cpu": "500m", "memory": "1Gi", "accelerator": None, "shared_memory": "", "workers": None})
+
+
+def _container(cluster: KubernetesConfig, settings: StepConfig, arguments: list[str]) -> dict:
+    module, *flags = arguments
+    metadata = cluster.metadata
+    environment = {
+        "HEADRACE_METADATA_BACKEND": metadata.backend,
+        "HEADRACE_METADATA_HOST": metadata.host,
+        "HEADRACE_METADATA_PORT": str(metadata.port),
+        "HEADRACE_METADATA_DATABASE": metadata.database,
+        **settings.env,
+    }
+    container = {
+        "image": settings.image,
+        "command": [PYTHON, "-m", module],
+        "args": flags,
+        "env": [{"name": name, "value": value} for name, value in sorted(environment.items())],
+    }
+    resources = {
+        **({"resourceCpuLimit": settings.cpu, "resourceCpuRequest": settings.cpu} if settings.cpu else {}),
+        **({"resourceMemoryLimit": settings.memory, "resourceMemoryRequest": settings.memory} if settings.memory else {}),
+    }
+    if settings.accelerator and not settings.workers:  # with workers, they have the accelerators
+        resources["accelerator"] = {
+            "resourceType": settings.accelerator.resource,
+            "resourceCount": str(settings.accelerator.count),
+        }
+    return {**container, "resources": resources} if resources else container
+
+
+def _platform(cluster: KubernetesConfig, settings: StepConfig) -> dict:
+    """Return what the Kubernetes platform spec says of one step; keys without a value are left out."""
+    metadata_env = (
+        {
+            "HEADRACE_METADATA_USER": f"{cluster.metadata.secret}/username",
+            "HEADRACE_METADATA_PASSWORD": f"{cluster.metadata.secret}/password",
+        }
+        if cluster.metadata.secret
+        else {}
+    )
+    found = {
+        "secretAsEnv": _as_env({**metadata_env, **settings.secret_env}, "secretName", "secretKey"),
+        "configMapAsEnv": _as_env(settings.config_map_env, "configMapName", "configMapKey"),
+        "secretAsVolume": [
+            {"secretName": m.name, "secretNameParameter": _constant(m.name), "mountPath": m.mount_path}
+            for m in settings.secret_volumes
+        ],
+        "configMapAsVolume": [
+            {"configMapName": m.name, "configMapNameParameter": _constant(m.name), "mountPath": m.mount_path}
+            for m in settings.config_map_volumes
+        ],
+        "pvcMount": [
+            {"constant": v.claim, "pvcNameParameter": _constant(v.claim), "mountPath": v.mount_path}
+            for v in settings.volumes
+        ],
+        "nodeSelector": {"labels": settings.node_selector} if settings.node_selector else None,
+        "nodeAffinity": [
+            {"matchExpressions": [{"key": key, "operator": "In", "values": values}]}
+            for key, values in sorted(settings.node_affinity.items())
+        ],
+        "tolerations": [
+            {name: value for name, value in toleration.model_dump().items() if value} for toleration in settings.tolerations
+        ],
+        "imagePullSecret": [
+            {"secretName": name, "secretNameParameter": _constant(name)} for name in cluster.image_pull_secrets
+        ],
+        "imagePullPolicy": settings.image_pull_policy,
+        "enabledSharedMemory": {"volumeName": "shm", "size": settings.shared_memory} if settings.shared_memory else None,
+        "activeDeadlineSeconds": settings.timeout_s,
+        "fieldPathAsEnv": [
+            {"name": "HEADRACE_POD_NAME", "fieldPath": "metadata.name"},
+            {"name": "HEADRACE_POD_UID", "fieldPath": "metadata.uid"},
+            {"name": "HEADRACE_NAMESPACE", "fieldPath": "metadata.namespace"},
+        ]
+        if settings.workers
+        else [],
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _as_env(variables: Mapping[str, SecretKey], name_field: str, key_field: str) -> list[dict]:
+    """Return variables grouped by the secret or ConfigMap that they come from."""
+    grouped: dict[str, list[dict]] = {}
+    for variable, place in sorted(variables.items()):
+        name, _, key = place.partition("/")
+        grouped.setdefault(name, []).append({key_field: key, "envVar": variable})
+    return [
+        {name_field: name, f"{name_field}Parameter": _constant(name), "keyToEnv": keys} for name, keys in grouped.items()
+    ]
+
+
+def _constant(value: str) -> dict:
+    return {"runtimeValue": {"constant": value}}
+
