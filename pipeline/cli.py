@@ -2,76 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable
 
 import click
 
 from pipeline import __version__
-from pipeline.errors import HeadraceError
-
-INTERRUPTED = 130  # the shell's own code for Ctrl-C
-
-
-class Group(click.Group):
-    """Commands in the order in which a newcomer meets them; a misspelt one gets a suggestion."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        """Return the commands as they were declared."""
-        return list(self.commands)
-
-    def resolve_command(self, context: click.Context, args: list[str]):
-        """Suggest the nearest command."""
-        import difflib
-
-        try:
-            return super().resolve_command(context, args)
-        except click.UsageError as error:
-            close = difflib.get_close_matches(args[0], self.commands, 1)
-            if close and "Did you mean" not in error.message:
-                error.message += f" Did you mean {close[0]!r}?"
-            raise
-
-
-def coded(command: Callable) -> Callable:
-    """Print a HeadraceError as a person reads it and exit by its family."""
-
-    @functools.wraps(command)
-    def wrapped(*args, **kwargs):
-        try:
-            return command(*args, **kwargs)
-        except HeadraceError as error:
-            _fail(error.to_dict(), kwargs.get("as_json", False))
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            sys.exit(INTERRUPTED)
-        except BrokenPipeError:
-            sys.exit(0)
-
-    return wrapped
-
-
-def _fail(error: dict, as_json: bool) -> None:
-    from pipeline.console import render_error
-    from pipeline.error_codes import EXIT_CODES
-
-    if as_json:
-        _print_json({"error": error})
-    else:
-        render_error(error)
-    sys.exit(EXIT_CODES[error["family"]])
-
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-set_option = click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Override one configuration key, such as train.epochs=3. Repeatable.",
+from pipeline.cli_base import (
+    INTERRUPTED,
+    Group,
+    coded,
+    json_option,
+    layer_options,
+    prepare,
+    print_json,
+    show_document,
+    task_argument,
 )
-task_argument = click.argument("task")
+from pipeline.cli_kubeflow import kubeflow
+from pipeline.config.load import Layers
+from pipeline.errors import HeadraceError
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -100,11 +49,11 @@ def main() -> None:
 )
 @click.option("--to", "to_node", metavar="NODE", help="Stop after NODE.")
 @click.option("--fresh", is_flag=True, help="Run every node, whatever was recorded.")
-@set_option
+@layer_options
 @json_option
 @coded
 def run(
-    task: str, from_node: str | None, to_node: str | None, fresh: bool, overrides: tuple[str, ...], as_json: bool
+    task: str, from_node: str | None, to_node: str | None, fresh: bool, layers: Layers, as_json: bool
 ) -> None:
     """Run the pipeline of TASK; what has not changed is taken from earlier runs.
 
@@ -121,7 +70,7 @@ def run(
     from pipeline.report import write_report
 
     view = make_view("json" if as_json else "auto")
-    loaded = load_task(task, overrides)
+    loaded = load_task(task, layers)
     request = runner.Request(loaded, from_node, to_node, fresh)
     try:
         record = runner.run(request, view, on_wait=_say_waiting)
@@ -169,12 +118,12 @@ def data(name: str | None, folder: str, as_json: bool) -> None:
         from pipeline.data import describe
 
         rows = [{"name": each, "about": describe(each)} for each in NAMES]
-        _print_json(rows) if as_json else click.echo("\n".join(f"  {row['name']:<10} {row['about']}" for row in rows))
+        print_json(rows) if as_json else click.echo("\n".join(f"  {row['name']:<10} {row['about']}" for row in rows))
         return
     with progress_line(name, quiet=as_json) as progress:
         result = fetch(name, folder, progress)
     if as_json:
-        _print_json({"path": str(result.path), "rows": result.rows, "note": result.note})
+        print_json({"path": str(result.path), "rows": result.rows, "note": result.note})
     else:
         click.echo(f"{name}  {result.rows:,} examples in {result.path}  {result.note}")
 
@@ -186,25 +135,26 @@ def config() -> None:
 
 @config.command("show")
 @task_argument
-@set_option
+@layer_options
 @json_option
 @coded
-def config_show(task: str, overrides: tuple[str, ...], as_json: bool) -> None:
+def configshow_document(task: str, layers: Layers, as_json: bool) -> None:
     """Print every key with its value and where it came from."""
     from pipeline.config.load import load_task
     from pipeline.console.tables import config_document
 
-    loaded = load_task(task, overrides)
+    loaded = load_task(task, layers)
     values = loaded.config.model_dump(mode="json")
-    _show(config_document(values, dict(loaded.sources)), {"config": values, "sources": dict(loaded.sources)}, as_json)
+    sources = dict(loaded.sources)
+    show_document(config_document(values, sources), {"config": values, "sources": sources}, as_json)
 
 
 @config.command("validate")
 @task_argument
-@set_option
+@layer_options
 @json_option
 @coded
-def config_validate(task: str, overrides: tuple[str, ...], as_json: bool) -> None:
+def config_validate(task: str, layers: Layers, as_json: bool) -> None:
     """Check the configuration, the task's files and the schema, without running anything."""
     import os
 
@@ -212,7 +162,7 @@ def config_validate(task: str, overrides: tuple[str, ...], as_json: bool) -> Non
     from components.user_code import check_defines
     from pipeline.config.load import load_task, relative
 
-    loaded = load_task(task, overrides)
+    loaded = load_task(task, layers)
     check_defines(os.path.join(loaded.task_dir, "features.py"), "preprocessing_fn")
     check_defines(os.path.join(loaded.task_dir, "model.py"), "build_model")
     columns = len(read_schema(loaded.config.schema_path).feature)
@@ -223,7 +173,7 @@ def config_validate(task: str, overrides: tuple[str, ...], as_json: bool) -> Non
         "columns": columns,
     }
     if as_json:
-        _print_json({"valid": True, **found})
+        print_json({"valid": True, **found})
     else:
         click.echo(f"{found['task']} is valid: {found['folder']}, {columns} columns in {found['schema']}")
 
@@ -231,44 +181,44 @@ def config_validate(task: str, overrides: tuple[str, ...], as_json: bool) -> Non
 @main.command()
 @task_argument
 @click.argument("run_id", required=False)
-@set_option
+@layer_options
 @json_option
 @coded
-def status(task: str, run_id: str | None, overrides: tuple[str, ...], as_json: bool) -> None:
+def status(task: str, run_id: str | None, layers: Layers, as_json: bool) -> None:
     """Show a run node by node; the latest one without RUN_ID."""
     from pipeline.console.tables import status_document
 
-    found = _store(task, overrides).run(run_id)
-    _show(status_document(found), found, as_json)
+    found = _store(task, layers).run(run_id)
+    show_document(status_document(found), found, as_json)
     if found["status"] == "interrupted" and not as_json:
         click.echo(f"\n  resume     {found['resume']}")
 
 
 @main.command()
 @task_argument
-@set_option
+@layer_options
 @json_option
 @coded
-def runs(task: str, overrides: tuple[str, ...], as_json: bool) -> None:
+def runs(task: str, layers: Layers, as_json: bool) -> None:
     """List the runs of TASK, oldest first."""
     from pipeline.console.tables import runs_document
 
-    found = _store(task, overrides).runs()
-    _show(runs_document(found), found, as_json)
+    found = _store(task, layers).runs()
+    show_document(runs_document(found), found, as_json)
 
 
 @main.command()
 @task_argument
 @click.argument("run_id", required=False)
 @click.option("--open", "open_it", is_flag=True, help="Open it in the browser.")
-@set_option
+@layer_options
 @coded
-def report(task: str, run_id: str | None, open_it: bool, overrides: tuple[str, ...]) -> None:
+def report(task: str, run_id: str | None, open_it: bool, layers: Layers) -> None:
     """Write the HTML report of a run and print its path; the latest one without RUN_ID."""
     from pipeline.config.load import relative
     from pipeline.report import write_report
 
-    store = _store(task, overrides)
+    store = _store(task, layers)
     path = write_report(store.dir / store.run(run_id)["run_id"])
     click.echo(relative(str(path)))
     if open_it:
@@ -279,17 +229,17 @@ def report(task: str, run_id: str | None, open_it: bool, overrides: tuple[str, .
 @click.argument("node")
 @task_argument
 @click.argument("run_id", required=False)
-@set_option
+@layer_options
 @json_option
 @coded
-def explain(node: str, task: str, run_id: str | None, overrides: tuple[str, ...], as_json: bool) -> None:
+def explain(node: str, task: str, run_id: str | None, layers: Layers, as_json: bool) -> None:
     """Say why NODE ran or was taken from its record: which of code, config, schema and inputs changed."""
     from pipeline.console.tables import explain_document
     from pipeline.local import explain as explaining
     from pipeline.local.runner import node_named
 
-    found = explaining.explain(_store(task, overrides), node_named(node).id, run_id)
-    _show(explain_document(found), found, as_json)
+    found = explaining.explain(_store(task, layers), node_named(node).id, run_id)
+    show_document(explain_document(found), found, as_json)
 
 
 @main.group(cls=Group)
@@ -300,15 +250,15 @@ def schema() -> None:
 @schema.command("infer")
 @task_argument
 @click.option("--force", is_flag=True, help="Replace an existing schema.")
-@set_option
+@layer_options
 @coded
-def schema_infer(task: str, force: bool, overrides: tuple[str, ...]) -> None:
+def schema_infer(task: str, force: bool, layers: Layers) -> None:
     """Write a first schema from the data. Read it before you keep it."""
     from pipeline import schema_edit
     from pipeline.config.load import load_task, relative
 
-    _prepare()
-    loaded = load_task(task, overrides)
+    prepare()
+    loaded = load_task(task, layers)
     path = loaded.config.schema_path
     schema_edit.refuse_existing(path, force)
     inferred = schema_edit.infer(loaded)
@@ -320,15 +270,15 @@ def schema_infer(task: str, force: bool, overrides: tuple[str, ...]) -> None:
 
 @schema.command("diff")
 @task_argument
-@set_option
+@layer_options
 @coded
-def schema_diff(task: str, overrides: tuple[str, ...]) -> None:
+def schema_diff(task: str, layers: Layers) -> None:
     """Show how the schema that the data suggests differs from the curated one."""
     from pipeline import schema_edit
     from pipeline.config.load import load_task
 
-    _prepare()
-    lines = schema_edit.difference(load_task(task, overrides))
+    prepare()
+    lines = schema_edit.difference(load_task(task, layers))
     click.echo("\n".join(lines) if lines else "no difference")
 
 
@@ -345,10 +295,10 @@ def schema_diff(task: str, overrides: tuple[str, ...]) -> None:
     help="Take over COLUMN as the data suggests it. Repeatable.",
 )
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Remove COLUMN. Repeatable.")
-@set_option
+@layer_options
 @coded
 def schema_approve(
-    task: str, add: tuple[str, ...], features: tuple[str, ...], drop: tuple[str, ...], overrides: tuple[str, ...]
+    task: str, add: tuple[str, ...], features: tuple[str, ...], drop: tuple[str, ...], layers: Layers
 ) -> None:
     """Change the curated schema. The file as it was is kept beside it as schema.pbtxt.before."""
     from pipeline import schema_edit
@@ -356,8 +306,8 @@ def schema_approve(
 
     if not (add or features or drop):
         raise click.UsageError("say what to approve: --add COLUMN=VALUE, --feature COLUMN or --drop COLUMN")
-    _prepare()
-    loaded = load_task(task, overrides)
+    prepare()
+    loaded = load_task(task, layers)
     for line in schema_edit.approve(loaded, add, features, drop):
         click.echo(line)
     path = relative(loaded.config.schema_path)
@@ -369,14 +319,14 @@ def schema_approve(
 @click.option("--port", default=8501, show_default=True, help="Port of the REST API; 0 takes a free one.")
 @click.option("--grpc-port", default=8500, show_default=True, help="Port of the gRPC API; 0 takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@set_option
+@layer_options
 @coded
-def serve(task: str, port: int, grpc_port: int, host: str, overrides: tuple[str, ...]) -> None:
+def serve(task: str, port: int, grpc_port: int, host: str, layers: Layers) -> None:
     """Serve the pushed model of TASK, as TensorFlow Serving would: a local stand-in, not for production."""
     from pipeline.serving.example_row import read_example_row
     from pipeline.serving.server import serve as serve_model
 
-    loaded, base = _pushed(task, overrides)
+    loaded, base = _pushed(task, layers)
     row = read_example_row(
         loaded.config.data.path, loaded.config.data.format, loaded.config.label, loaded.config.data.delimiter
     )
@@ -387,22 +337,22 @@ def serve(task: str, port: int, grpc_port: int, host: str, overrides: tuple[str,
 @task_argument
 @click.option("--row", metavar="JSON", help="One row of raw features as a JSON object.")
 @click.option("--file", "file", metavar="F", help="CSV file or JSON lines with one row a line.")
-@set_option
+@layer_options
 @json_option
 @coded
-def predict(task: str, row: str | None, file: str | None, overrides: tuple[str, ...], as_json: bool) -> None:
+def predict(task: str, row: str | None, file: str | None, layers: Layers, as_json: bool) -> None:
     """Ask the latest pushed model of TASK without a server."""
     from pipeline.serving.predict import predict_file, predict_json
     from pipeline.serving.storage import latest_version
 
     if (row is None) == (file is None):
         raise click.UsageError("give --row JSON or --file F")
-    loaded, base = _pushed(task, overrides)
+    loaded, base = _pushed(task, layers)
     model_dir = latest_version(base)
     ignore = {loaded.config.label}
     answers = predict_json(model_dir, row, ignore) if row is not None else predict_file(model_dir, file, ignore)
     if as_json:
-        _print_json({"model": model_dir, "predictions": answers})
+        print_json({"model": model_dir, "predictions": answers})
     else:
         click.echo("\n".join("  ".join(f"{value:.6g}" for value in answer) for answer in answers))
 
@@ -416,7 +366,7 @@ def doctor(as_json: bool) -> None:
     from pipeline.doctor import examine
 
     found = examine()
-    _show(doctor_document(found), found, as_json)
+    show_document(doctor_document(found), found, as_json)
     if any(row["state"] in ("missing", "wrong") for row in found):
         sys.exit(4)
 
@@ -436,21 +386,21 @@ def tasks(as_json: bool) -> None:
         loaded = load_task(name).config
         ready = "ready" if os.path.exists(loaded.data.path) else f"headrace data {name}"
         rows.append({"name": name, "problem": loaded.problem, "data": ready, "description": loaded.description})
-    _show(tasks_document(rows), rows, as_json)
+    show_document(tasks_document(rows), rows, as_json)
 
 
 @main.command()
 @task_argument
 @click.option("--runs", "only_runs", is_flag=True, help="Delete run folders and records, keep what was pushed.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@set_option
+@layer_options
 @coded
-def clean(task: str, only_runs: bool, yes: bool, overrides: tuple[str, ...]) -> None:
+def clean(task: str, only_runs: bool, yes: bool, layers: Layers) -> None:
     """Delete what the runs of TASK left. Pushed versions stay unless you say otherwise."""
     from pipeline.config.load import load_task, relative
     from pipeline.local.clean import plan, remove
 
-    loaded = load_task(task, overrides)
+    loaded = load_task(task, layers)
     doomed, size = plan(loaded.config, only_runs)
     if not doomed:
         click.echo("nothing to delete")
@@ -461,41 +411,24 @@ def clean(task: str, only_runs: bool, yes: bool, overrides: tuple[str, ...]) -> 
         click.echo("deleted")
 
 
-def _store(task: str, overrides: tuple[str, ...]):
+def _store(task: str, layers: Layers):
     from pipeline.config.load import load_task
     from pipeline.local.store import Store
 
-    loaded = load_task(task, overrides).config
+    loaded = load_task(task, layers).config
     return Store(loaded.root, loaded.name)
 
 
-def _pushed(task: str, overrides: tuple[str, ...]):
+def _pushed(task: str, layers: Layers):
     from pipeline.config.load import load_task
     from pipeline.config.paths import serving_dir
 
-    _prepare()
-    loaded = load_task(task, overrides)
+    prepare()
+    loaded = load_task(task, layers)
     return loaded, serving_dir(loaded.config)
 
 
-def _prepare() -> None:
-    from pipeline import environment
-
-    environment.prepare()
-
-
-def _show(document, values, as_json: bool) -> None:
-    from pipeline.console import show
-
-    _print_json(values) if as_json else show(document, sys.stdout)
-
-
-def _print_json(values) -> None:
-    import json
-
-    from pipeline.console.json_view import json_safe
-
-    click.echo(json.dumps(json_safe(values), indent=1, ensure_ascii=False))
+main.add_command(kubeflow)
 
 
 if __name__ == "__main__":

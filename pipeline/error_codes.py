@@ -27,6 +27,7 @@ CODES = {
     "HR-CONFIG-001": Code(USER, "unknown configuration key", "Keys are checked strictly, so that a misspelt one never passes for a default."),
     "HR-CONFIG-002": Code(USER, "wrong type or value", "The value does not have the type or range that the key takes. `headrace config show TASK` prints every key."),
     "HR-CONFIG-003": Code(USER, "task file cannot be read", "task.yaml is missing or is not valid YAML."),
+    "HR-CONFIG-004": Code(USER, "unknown environment", "`--env` names a file in the folder `environments`, one that comes with headrace, or a path."),
     # data: reading the input (components/ingest)
     "HR-DATA-001": Code(DATA, "input not found", "`data.path` names nothing. A relative path is taken from the folder where headrace was started."),
     "HR-DATA-002": Code(DATA, "folder without data files", "The folder of `data.path` holds no file of the kind that `data.format` reads. Hidden files are skipped."),

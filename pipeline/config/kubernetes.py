@@ -21,7 +21,9 @@ class Strict(BaseModel):
 class Accelerator(Strict):
     """GPUs or TPU chips of one pod."""
 
-    resource: str = Field("nvidia.com/gpu", pattern=r"^[a-z0-9.-]+/[a-z0-9.-]+$", description="Kubernetes resource name")
+    resource: str = Field(
+        "nvidia.com/gpu", pattern=r"^[a-z0-9.-]+/[a-z0-9.-]+$", description="Kubernetes resource name"
+    )
     count: int = Field(1, ge=1)
 
 
@@ -120,7 +122,8 @@ class KubernetesConfig(Strict):
     task_dir: str = Field("", description="folder of a task of your own inside the image")
     metadata: MetadataConfig = MetadataConfig()
     parameters: list[str] = Field(
-        ["data.span"], description="configuration keys that a run or a schedule may set; the rest is fixed when compiled"
+        ["data.span"],
+        description="configuration keys that a run or a schedule may set; the rest is fixed when compiled",
     )
     step: StepConfig = StepConfig()
     steps: dict[str, StepConfig] = Field(default_factory=dict, description="node id -> what differs for it")

@@ -17,12 +17,21 @@ from pipeline.errors import HeadraceError, bounded
 PACKAGE = Path(__file__).resolve().parent.parent
 TASKS = PACKAGE / "tasks"
 SCHEMAS = PACKAGE.parent / "schemas"
+ENVIRONMENTS = PACKAGE / "config" / "environments"
 TASK_FILE = "task.yaml"
 
 
 @dataclass(frozen=True)
+class Layers:
+    """What a command adds to task.yaml: an environment below it, `key=value` overrides above it."""
+
+    overrides: tuple[str, ...] = ()
+    environment: str | None = None
+
+
+@dataclass(frozen=True)
 class LoadedTask:
-    """A task with its configuration; `sources` maps a dotted key to `default`, `task.yaml` or `--set`."""
+    """A task with its configuration; `sources` maps a dotted key to `default`, a file's name or `--set`."""
 
     config: TaskConfig
     sources: Mapping[str, str]
@@ -54,16 +63,43 @@ def find_task(task: str) -> Path:
     )
 
 
-def load_task(task: str, overrides: Sequence[str] = ()) -> LoadedTask:
-    """Return a task's configuration with `key=value` overrides applied last.
+def find_environment(name: str) -> Path:
+    """Return the file of an environment: `environments/NAME.yaml` here, one that comes with headrace, or a path.
 
     Raises:
-        HeadraceError: HR-CLI-001, HR-CONFIG-001 unknown key, HR-CONFIG-002 wrong value, HR-CONFIG-003 unreadable file.
+        HeadraceError: HR-CONFIG-004.
+    """
+    own = Path("environments")
+    for path in (own / f"{name}.yaml", ENVIRONMENTS / f"{name}.yaml", Path(name)):
+        if path.is_file():
+            return path
+    known = sorted({path.stem for folder in (own, ENVIRONMENTS) for path in folder.glob("*.yaml")})
+    close = difflib.get_close_matches(name, known, 1)
+    raise HeadraceError(
+        "HR-CONFIG-004",
+        f"there is no environment {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""),
+        seen=[f"looked for environments/{name}.yaml here and among those that come with headrace"],
+        expected="one of " + ", ".join(known) + ", or the path of a YAML file",
+        fix=["docs/kubernetes.md shows how to write one's own"],
+    )
+
+
+def load_task(task: str, layers: Layers = Layers()) -> LoadedTask:
+    """Return a task's configuration: defaults, then the environment, then task.yaml, then overrides.
+
+    Raises:
+        HeadraceError: HR-CLI-001, HR-CONFIG-001 unknown key, HR-CONFIG-002 wrong value, HR-CONFIG-003 unreadable file,
+            HR-CONFIG-004 unknown environment.
     """
     folder = find_task(task)
     values = _read_yaml(folder / TASK_FILE)
     sources = {key: TASK_FILE for key, _ in flatten(values)}
-    for override in overrides:
+    if layers.environment:
+        path = find_environment(layers.environment)
+        below = _read_yaml(path)
+        sources = {key: path.name for key, _ in flatten(below)} | sources
+        values = _merged(below, values)
+    for override in layers.overrides:
         key, value = _parse_override(override)
         _set(values, key, value)
         leaves = [f"{key}.{leaf}" for leaf, _ in flatten(value)] if isinstance(value, dict) else [key]
@@ -85,6 +121,15 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield from flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def _merged(below: dict, above: dict) -> dict:
+    """Return `above` over `below`, section by section."""
+    found = dict(below)
+    for key, value in above.items():
+        inner = found.get(key)
+        found[key] = _merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return found
 
 
 def _schema_path(folder: Path, name: str) -> Path:
@@ -144,7 +189,7 @@ def _explain(error: ValidationError, values: dict, sources: Mapping[str, str]) -
     first = (unknown or faults)[0]
     key = ".".join(str(part) for part in first["loc"] if part != "[key]")
     source = sources.get(key) or _parent_source(key, sources)
-    where = "--set" if source == "--set" else TASK_FILE
+    where = TASK_FILE if source == "default" else source
     if unknown:
         known = _known_keys()
         close = difflib.get_close_matches(key, known, 1, 0.5) or [
@@ -165,7 +210,7 @@ def _explain(error: ValidationError, values: dict, sources: Mapping[str, str]) -
         seen=[f"{key}: {_short(fault.get('input'))}   ({where})" for fault in (first,)]
         + [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults if fault is not first],
         expected=_meaning(first["loc"]),
-        fix=[f"correct {key} in {where}" if where == TASK_FILE else f"--set {key}=VALUE"],
+        fix=[f"--set {key}=VALUE" if where == "--set" else f"correct {key} in {where}"],
     )
 
 

@@ -4,7 +4,8 @@ One step per node, each running `pipeline.kubeflow.step` on its own part of TFX'
 Steps exchange artifacts through ML Metadata and the pipeline root, never through Kubeflow, so that its launcher copies
 nothing; a step gives Kubeflow only its status and what its pages show.
 
-Sources: kubeflow/pipelines api/v2alpha1/pipeline_spec.proto, kubernetes_platform/proto/kubernetes_executor_config.proto.
+Sources: kubeflow/pipelines api/v2alpha1/pipeline_spec.proto and
+kubernetes_platform/proto/kubernetes_executor_config.proto.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from pipeline import __version__
 from pipeline.config.kubernetes import KubernetesConfig, SecretKey, StepConfig
 from pipeline.config.model import TaskConfig
 from pipeline.kubeflow.package import SCHEMA_VERSION, Package
-from pipeline.kubeflow.parameters import declared_parameters
+from pipeline.kubeflow.parameters import Parameter, declared_parameters
 from pipeline.nodes import NODES, Node
 
 PREPARE = "prepare"  # creates the tables of ML Metadata before any node runs, so that pods never race for it
 NOTIFY = "notify"
+GUARDED = "pipeline"  # the task that holds all others when the end of a run is to be told
 PYTHON = "python"
 RUN_ID = "{{$.pipeline_job_uuid}}"
 
@@ -54,12 +56,12 @@ def compile_package(config: TaskConfig, encoded: Mapping[str, EncodedNode]) -> P
         platform[label] = _platform(cluster, settings)
 
     run_id = {"run-id": {"runtimeValue": {"constant": RUN_ID}}}
-    run_id_definition = {"run-id": {"parameterType": "STRING"}}
+    run_id_type = {"run-id": {"parameterType": "STRING"}}
     add(
         PREPARE,
         "Prepare",
         {"inputs": {"parameters": run_id}},
-        {"inputDefinitions": {"parameters": run_id_definition}},
+        {"inputDefinitions": {"parameters": run_id_type}},
         ["pipeline.kubeflow.prepare", "--pipeline-root", cluster.pipeline_root],
         _small(cluster.step),
     )
@@ -76,7 +78,7 @@ def compile_package(config: TaskConfig, encoded: Mapping[str, EncodedNode]) -> P
                 },
             },
             {
-                "inputDefinitions": {"parameters": run_id_definition | {p.name: p.type_only() for p in own}},
+                "inputDefinitions": {"parameters": run_id_type | {p.name: p.type_only() for p in own}},
                 "outputDefinitions": _outputs(node),
             },
             [
@@ -89,30 +91,30 @@ def compile_package(config: TaskConfig, encoded: Mapping[str, EncodedNode]) -> P
             ],
             cluster.step_of(node.id),
         )
+    root = {"dag": {"tasks": tasks}}
+    if parameters:
+        root["inputDefinitions"] = {"parameters": {p.name: p.definition() for p in parameters}}
     if cluster.notify:
-        notify = _small(cluster.step)
+        root = _guarded(root, tasks, components, parameters)
+        settings = _small(cluster.step)
         add(
             NOTIFY,
             "Notify",
             {
-                "dependentTasks": [name for name in tasks],
+                "dependentTasks": [GUARDED],
                 "triggerPolicy": {"strategy": "ALL_UPSTREAM_TASKS_COMPLETED"},
-                "inputs": {
-                    "parameters": run_id | {"status": {"taskFinalStatus": {"producerTask": step_name(NODES[-1].id)}}},
-                },
+                "inputs": {"parameters": run_id | {"status": {"taskFinalStatus": {"producerTask": GUARDED}}}},
             },
-            {"inputDefinitions": {"parameters": run_id_definition | {"status": {"parameterType": "TASK_FINAL_STATUS"}}}},
+            {"inputDefinitions": {"parameters": {**run_id_type, "status": {"parameterType": "TASK_FINAL_STATUS"}}}},
             ["pipeline.kubeflow.notify", "--executor-input", "{{$}}"],
-            notify.model_copy(update={"secret_env": {**notify.secret_env, "HEADRACE_NOTIFY_URL": cluster.notify}}),
+            settings.model_copy(update={"secret_env": {**settings.secret_env, "HEADRACE_NOTIFY_URL": cluster.notify}}),
         )
+        root["dag"]["tasks"][NOTIFY] = tasks.pop(NOTIFY)
     pipeline = {
         "pipelineInfo": {"name": pipeline_name(config), "description": config.description},
         "schemaVersion": SCHEMA_VERSION,
         "sdkVersion": f"headrace-{__version__}",
-        "root": {
-            "dag": {"tasks": tasks},
-            **({"inputDefinitions": {"parameters": {p.name: p.definition() for p in parameters}}} if parameters else {}),
-        },
+        "root": root,
         "components": components,
         "deploymentSpec": {"executors": executors},
     }
@@ -142,6 +144,19 @@ def _outputs(node: Node) -> dict:
     }
 
 
+def _guarded(root: dict, tasks: dict, components: dict, parameters: list[Parameter]) -> dict:
+    """Return a root whose one task holds all others.
+
+    The server hangs an exit task on each task that it depends on (argocompiler/dag.go): with one, it runs once.
+    """
+    components[f"comp-{GUARDED}"] = {"dag": {"tasks": tasks}}
+    task = {"taskInfo": {"name": "Pipeline"}, "componentRef": {"name": f"comp-{GUARDED}"}}
+    if parameters:
+        components[f"comp-{GUARDED}"]["inputDefinitions"] = root["inputDefinitions"]
+        task["inputs"] = {"parameters": {p.name: {"componentInputParameter": p.name} for p in parameters}}
+    return {**root, "dag": {"tasks": {GUARDED: task}}}
+
+
 def _retry(settings: StepConfig) -> dict:
     """A step that has failed for good says so at once when it is tried again; waiting helps the other faults."""
     if not settings.retries:
@@ -158,7 +173,9 @@ def _retry(settings: StepConfig) -> dict:
 
 def _small(settings: StepConfig) -> StepConfig:
     """The pods beside the nodes need the image and the secrets, not the accelerators."""
-    return settings.model_copy(update={"cpu": "500m", "memory": "1Gi", "accelerator": None, "shared_memory": "", "workers": None})
+    return settings.model_copy(
+        update={"cpu": "500m", "memory": "1Gi", "accelerator": None, "shared_memory": "", "workers": None}
+    )
 
 
 def _container(cluster: KubernetesConfig, settings: StepConfig, arguments: list[str]) -> dict:
@@ -179,7 +196,11 @@ def _container(cluster: KubernetesConfig, settings: StepConfig, arguments: list[
     }
     resources = {
         **({"resourceCpuLimit": settings.cpu, "resourceCpuRequest": settings.cpu} if settings.cpu else {}),
-        **({"resourceMemoryLimit": settings.memory, "resourceMemoryRequest": settings.memory} if settings.memory else {}),
+        **(
+            {"resourceMemoryLimit": settings.memory, "resourceMemoryRequest": settings.memory}
+            if settings.memory
+            else {}
+        ),
     }
     if settings.accelerator and not settings.workers:  # with workers, they have the accelerators
         resources["accelerator"] = {
@@ -220,13 +241,16 @@ def _platform(cluster: KubernetesConfig, settings: StepConfig) -> dict:
             for key, values in sorted(settings.node_affinity.items())
         ],
         "tolerations": [
-            {name: value for name, value in toleration.model_dump().items() if value} for toleration in settings.tolerations
+            {name: value for name, value in toleration.model_dump().items() if value}
+            for toleration in settings.tolerations
         ],
         "imagePullSecret": [
             {"secretName": name, "secretNameParameter": _constant(name)} for name in cluster.image_pull_secrets
         ],
         "imagePullPolicy": settings.image_pull_policy,
-        "enabledSharedMemory": {"volumeName": "shm", "size": settings.shared_memory} if settings.shared_memory else None,
+        "enabledSharedMemory": {"volumeName": "shm", "size": settings.shared_memory}
+        if settings.shared_memory
+        else None,
         "activeDeadlineSeconds": settings.timeout_s,
         "fieldPathAsEnv": [
             {"name": "HEADRACE_POD_NAME", "fieldPath": "metadata.name"},
@@ -246,10 +270,10 @@ def _as_env(variables: Mapping[str, SecretKey], name_field: str, key_field: str)
         name, _, key = place.partition("/")
         grouped.setdefault(name, []).append({key_field: key, "envVar": variable})
     return [
-        {name_field: name, f"{name_field}Parameter": _constant(name), "keyToEnv": keys} for name, keys in grouped.items()
+        {name_field: name, f"{name_field}Parameter": _constant(name), "keyToEnv": keys}
+        for name, keys in grouped.items()
     ]
 
 
 def _constant(value: str) -> dict:
     return {"runtimeValue": {"constant": value}}
-

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.config.load import find_task, load_task, task_names
+from pipeline.config.load import Layers, find_task, load_task, task_names
 from pipeline.errors import HeadraceError
 
 TASK = """
@@ -24,12 +24,12 @@ def task(tmp_path):
 
 def refused(task, *overrides) -> HeadraceError:
     with pytest.raises(HeadraceError) as caught:
-        load_task(str(task), overrides)
+        load_task(str(task), Layers(tuple(overrides)))
     return caught.value
 
 
 def test_defaults_task_file_and_overrides_are_layered_in_that_order(task):
-    loaded = load_task(str(task), ["train.batch_size=64"])
+    loaded = load_task(str(task), Layers(("train.batch_size=64",)))
     assert (loaded.config.train.epochs, loaded.config.train.batch_size, loaded.config.train.seed) == (7, 64, 17)
     assert loaded.sources["train.epochs"] == "task.yaml"
     assert loaded.sources["train.batch_size"] == "--set"
@@ -37,13 +37,13 @@ def test_defaults_task_file_and_overrides_are_layered_in_that_order(task):
 
 
 def test_an_override_wins_over_the_task_file(task):
-    loaded = load_task(str(task), ["train.epochs=2", "train.epochs=3"])
+    loaded = load_task(str(task), Layers(("train.epochs=2", "train.epochs=3",)))
     assert loaded.config.train.epochs == 3
     assert loaded.sources["train.epochs"] == "--set"
 
 
 def test_a_whole_section_may_be_overridden(task):
-    loaded = load_task(str(task), ["evaluate.thresholds={accuracy: {min: 0.9}}"])
+    loaded = load_task(str(task), Layers(("evaluate.thresholds={accuracy: {min: 0.9}}",)))
     assert loaded.config.evaluate.thresholds["accuracy"].min == 0.9
     assert loaded.sources["evaluate.thresholds.accuracy.min"] == "--set"
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from pipeline.config.load import load_task
+from pipeline.config.load import Layers, load_task
 from pipeline.local import keys
 from pipeline.nodes import BY_ID, NODES
 
@@ -27,7 +27,7 @@ def task(tmp_path):
 def key_of(node_id, task, *overrides, inputs=None, stack=STACK):
     keys.closure.cache_clear()
     keys.imported_files.cache_clear()
-    loaded = load_task(str(task), overrides)
+    loaded = load_task(str(task), Layers(tuple(overrides)))
     inputs = inputs or dict.fromkeys(BY_ID[node_id].inputs, "0" * 64)
     return keys.key(keys.parts(BY_ID[node_id], loaded.config, loaded.task_dir, inputs, stack))
 
