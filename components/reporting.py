@@ -22,13 +22,23 @@ class Outcome:
     summary: dict = field(default_factory=dict)
     stop: HeadraceError | None = None
 
+    def to_dict(self) -> dict:
+        """Return the outcome as plain JSON values."""
+        return {"summary": self.summary, "stop": self.stop.to_dict() if self.stop else None}
+
+    @classmethod
+    def from_dict(cls, values: dict) -> Outcome:
+        """Rebuild an outcome that `to_dict` wrote."""
+        return cls(values["summary"], HeadraceError.from_dict(values["stop"]) if values["stop"] else None)
+
 
 @dataclass
 class Listener:
-    """Receives progress and the outcome of the step that runs."""
+    """Receives progress and the outcome of the step that runs, or the error that it raised."""
 
     on_progress: Callable[[float, str], None] = lambda fraction, note: None
     outcome: Outcome = field(default_factory=Outcome)
+    error: HeadraceError | None = None
 
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)

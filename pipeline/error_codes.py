@@ -58,6 +58,7 @@ CODES = {
     "HR-DATA-028": Code(DATA, "Parquet column type not supported", "Columns hold one number, text, boolean, date or time a row. Lists, structs and maps are refused."),
     "HR-DATA-029": Code(DATA, "quote that is never closed", "A field opens with a double quote and the file ends before it closes, so that every later row was swallowed."),
     "HR-DATA-030": Code(DATA, "file of another format", "The first bytes of the file are those of another format than `data.format` says."),
+    "HR-DATA-031": Code(DATA, "span missing or of another kind", "`data.path` with {SPAN} takes a whole number as `data.span`; with {YYYY}, {MM}, {DD} or {HH} it takes a time."),
     # data: the schema (components/validate)
     "HR-DATA-200": Code(DATA, "several anomalies", "The message lists them; each has the code of its own kind. `headrace report` shows all."),
     "HR-DATA-201": Code(DATA, "values that the schema does not know", "A column with a list of values holds others. Approve them or correct the file."),
@@ -145,6 +146,26 @@ CODES = {
     # Kubeflow: the checks of the API server (gate)
     # Kubeflow: a step (step, metadata, staging)
     # Kubeflow: publishing and schedules
+    "HR-KFP-050": Code(TRANSIENT, "Kubeflow Pipelines API not reachable", "Nothing answers at `kubernetes.host`, the answer broke off, or the server reports a fault of its own. Publishing and scheduling can be repeated: what is there already is recognised."),
+    "HR-KFP-051": Code(USER, "no address of the Kubeflow Pipelines API", "`kubernetes.host` says where it is; usually an environment file sets it (`--env`)."),
+    "HR-KFP-052": Code(USER, "not signed in to Kubeflow Pipelines", "The API asks for credentials, or those given have expired. A bearer token is read from HEADRACE_KFP_TOKEN."),
+    "HR-KFP-053": Code(USER, "no right to do this in the namespace", "The signed-in user may not do this in `kubernetes.namespace`; in a multi-user installation it is the profile's namespace."),
+    "HR-KFP-054": Code(USER, "version exists with other content", "A version's name carries a hash of the pipeline, so that somebody else uploaded another pipeline by that name. Versions are never overwritten."),
+    "HR-KFP-055": Code(USER, "schedule cannot be read", "`--cron` takes the five fields of a crontab (minute, hour, day of month, month, day of week), `--every` a number with m, h or d. Kubeflow's own cron has seconds first, which headrace adds."),
+    "HR-KFP-056": Code(USER, "unknown time zone", "Zones are named as in the IANA database, such as Europe/Berlin or UTC."),
+    "HR-KFP-057": Code(USER, "schedule cannot be said in the controller's time zone", "Kubeflow's controller reads every cron in one zone (UTC unless its CRON_SCHEDULE_TIMEZONE says otherwise). A time of a zone with daylight saving is two times there, and a day may begin at another hour."),
+    "HR-KFP-058": Code(USER, "schedule would run for the past", "`--catchup` with a start in the past begins one run for every missed time at once."),
+    "HR-KFP-059": Code(USER, "no such pipeline, run or step", "The API does not know it, or it belongs to another namespace. `headrace kubeflow runs TASK` lists runs."),
+    "HR-KFP-060": Code(SYSTEM, "new schedule not enabled", "The schedule that was just created could not be read back as enabled. The one before it was left as it was."),
+    "HR-KFP-061": Code(USER, "macro cannot be used here", "Kubeflow fills in [[ScheduledTime]], [[CurrentTime]], [[Index]] and [[RunUUID]] in text parameters only."),
+    "HR-KFP-062": Code(USER, "request refused by Kubeflow Pipelines", "The server's own message says why."),
+    "HR-KFP-063": Code(SYSTEM, "kfp is not installed", "Publishing needs the kfp client, which the image that runs the steps does without."),
+    "HR-KFP-064": Code(USER, "logs are gone", "Logs are read from the step's pod. Once Kubernetes has deleted it, only an installation that archives logs still has them, on the run's page."),
+    "HR-KFP-065": Code(SYSTEM, "run failed", "The run ended without success; the message names the steps."),
+    "HR-KFP-066": Code(TRANSIENT, "run has not ended yet", "`--wait` looked for as long as `--timeout` allows. The run goes on."),
+    "HR-KFP-067": Code(USER, "not the Kubeflow Pipelines API", "Something else answers at `kubernetes.host`, often a sign-in page."),
+    "HR-KFP-068": Code(USER, "label cannot be used", "A version's name is also a Kubernetes name: lower case letters, digits, `-` and `.`, at most 127 characters with the pipeline's name and the hash."),
+    "HR-KFP-069": Code(SYSTEM, "Kubernetes API not usable", "Logs are read with the cluster's own credentials or those of the current kubeconfig context, which needs the right to get and list pods and pods/log."),
     # Kubeflow: child jobs of a step
     # Kubeflow: playing a compiled pipeline without a cluster
 }

@@ -10,24 +10,23 @@ ImportSchemaGen -> ExampleGen -> StatisticsGen -> ExampleValidator (gate)
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-from pydantic import BaseModel
 
 from pipeline.config.model import TaskConfig
 from pipeline.config.paths import artifacts_dir, metadata_path, serving_dir
+from pipeline.nodes import BY_ID
 
 if TYPE_CHECKING:
     from tfx.orchestration.pipeline import Pipeline
 
 
-def build(config: TaskConfig, task_dir: str, input_digest: str = "") -> Pipeline:
+def build(config: TaskConfig, task_dir: str) -> Pipeline:
     """Return the TFX pipeline of a task.
 
     Args:
-        config: the task's configuration; each node gets its own section of it, as canonical JSON.
+        config: the task's configuration; each node gets its own part of it, as canonical JSON.
         task_dir: folder of features.py and model.py.
-        input_digest: digest of the source data, so that TFX's own cache also sees it change.
     """
     from tfx.dsl.components.common.resolver import Resolver
     from tfx.orchestration import metadata
@@ -48,30 +47,25 @@ def build(config: TaskConfig, task_dir: str, input_digest: str = "") -> Pipeline
     from components.validate.import_schema_gen import ImportSchemaGen
     from components.validate.statistics_gen import StatisticsGen
 
-    beam = _json(config.beam)
-    task = {"label": config.label, "problem": config.problem}
+    values = {**config.model_dump(mode="json"), "push": {"base_dir": serving_dir(config)}}
 
-    schema = ImportSchemaGen(schema_path=config.schema_path).with_id("ImportSchemaGen")
-    examples = ExampleGen(
-        schema=schema.outputs["schema"],
-        config=json.dumps({"data": _values(config.data), "split": _values(config.split), **task}, sort_keys=True),
-        input_digest=input_digest,
-    ).with_id("ExampleGen")
+    def given(node_id: str) -> str:
+        return json.dumps(part(values, BY_ID[node_id].receives), sort_keys=True)
+
+    schema = ImportSchemaGen(config=given("ImportSchemaGen")).with_id("ImportSchemaGen")
+    examples = ExampleGen(schema=schema.outputs["schema"], config=given("ExampleGen")).with_id("ExampleGen")
     statistics = StatisticsGen(
-        examples=examples.outputs["examples"], schema=schema.outputs["schema"], beam=beam
+        examples=examples.outputs["examples"], schema=schema.outputs["schema"], config=given("StatisticsGen")
     ).with_id("StatisticsGen")
     validator = ExampleValidator(
         statistics=statistics.outputs["statistics"],
         schema=schema.outputs["schema"],
-        config=_json(config.validation),
-        task=config.name,
-        schema_path=config.schema_path,
+        config=given("ExampleValidator"),
     ).with_id("ExampleValidator")
     transform = Transform(
         examples=examples.outputs["examples"],
         schema=schema.outputs["schema"],
-        config=_json(config.transform),
-        beam=beam,
+        config=given("Transform"),
         task_dir=task_dir,
     ).with_id("Transform")
     transform.add_upstream_node(validator)  # nothing is computed on data that did not pass
@@ -79,9 +73,8 @@ def build(config: TaskConfig, task_dir: str, input_digest: str = "") -> Pipeline
     trainer = Trainer(
         transformed_examples=transformed,
         transform_graph=transform.outputs["transform_graph"],
-        config=_json(config.train),
+        config=given("Trainer"),
         task_dir=task_dir,
-        **task,
     ).with_id("Trainer")
     model = trainer.outputs["model"]
     baseline = Resolver(
@@ -96,30 +89,26 @@ def build(config: TaskConfig, task_dir: str, input_digest: str = "") -> Pipeline
         transformed_examples=transformed,
         model=model,
         baseline_model=baseline.outputs["baseline_model"],
-        config=_json(config.evaluate),
-        **task,
+        config=given("Evaluator"),
     ).with_id("Evaluator")
     quantizer = Quantizer(
-        model=model, transformed_examples=transformed, config=_json(config.quantize), label=config.label
+        model=model, transformed_examples=transformed, config=given("Quantizer")
     ).with_id("Quantizer")
     edge_evaluator = EdgeEvaluator(
         transformed_examples=transformed,
         evaluation=evaluator.outputs["evaluation"],
         quantized=quantizer.outputs["quantized"],
-        config=json.dumps(
-            {"edge_evaluate": _values(config.edge_evaluate), "evaluate": _values(config.evaluate), **task},
-            sort_keys=True,
-        ),
+        config=given("EdgeEvaluator"),
     ).with_id("EdgeEvaluator")
     infra_validator = InfraValidator(
-        model=model, examples=examples.outputs["examples"], config=_json(config.infra_validate)
+        model=model, examples=examples.outputs["examples"], config=given("InfraValidator")
     ).with_id("InfraValidator")
     pusher = Pusher(
         model=model,
         model_blessing=evaluator.outputs["blessing"],
         infra_blessing=infra_validator.outputs["blessing"],
         edge_evaluation=edge_evaluator.outputs["edge_evaluation"],
-        config=json.dumps({"base_dir": serving_dir(config)}),
+        config=given("Pusher"),
     ).with_id("Pusher")
 
     return Pipeline(
@@ -144,9 +133,13 @@ def build(config: TaskConfig, task_dir: str, input_digest: str = "") -> Pipeline
     )
 
 
-def _values(section: BaseModel) -> dict:
-    return section.model_dump(mode="json")
-
-
-def _json(section: BaseModel) -> str:
-    return json.dumps(_values(section), sort_keys=True)
+def part(values: dict, keys: Sequence[str]) -> dict:
+    """Return the part of nested values that dotted keys name, nested as before."""
+    found: dict = {}
+    for key in keys:
+        *sections, last = key.split(".")
+        source, target = values, found
+        for section in sections:
+            source, target = source[section], target.setdefault(section, {})
+        target[last] = source[last]
+    return found

@@ -51,8 +51,8 @@ class Workspace:
         """Run the command line in this process and return its exit code."""
         import os
 
+        from pipeline import keys
         from pipeline.cli import main
-        from pipeline.local import keys
 
         keys.closure.cache_clear()  # one process stands for many here
         keys.imported_files.cache_clear()

@@ -1,5 +1,6 @@
 """The TFX component `Evaluator`: blesses a model or says which bound it broke."""
 
+import json
 import os
 
 from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
@@ -19,24 +20,22 @@ def Evaluator(
     evaluation: OutputArtifact[standard_artifacts.ModelEvaluation],
     blessing: OutputArtifact[standard_artifacts.ModelBlessing],
     config: Parameter[str],
-    problem: Parameter[str],
-    label: Parameter[str],
     baseline_model: InputArtifact[standard_artifacts.Model] = None,
 ):
     """Compare the model with its bounds and with the latest blessed model; a model that fails stops the run.
 
     Args:
-        config: JSON of `EvaluateConfig`.
-        problem: `binary` or `multiclass`.
+        config: JSON of `evaluate`, `problem` and `label`.
     """
+    given = json.loads(config)
     found = evaluate(
         model.uri,
         examples.uri,
         transformed_examples.uri,
         baseline_model.uri if baseline_model else None,
-        EvaluateConfig.model_validate_json(config),
-        problem,
-        label,
+        EvaluateConfig.model_validate(given["evaluate"]),
+        given["problem"],
+        given["label"],
         evaluation.uri,
     )
     bless(blessing, found.blessed, model, baseline_model)
@@ -60,7 +59,7 @@ def bless(blessing, blessed: bool, model, baseline_model) -> None:
 
 
 def _reference(model) -> dict:
-    """Say which model the baseline is; the Trainer left its digest as a custom property."""
+    """Say which model the baseline is; its digest is a custom property, as of every artifact."""
     return {
         "uri": model.uri,
         "id": model.id,

@@ -1,5 +1,6 @@
 """The TFX component `InfraValidator`: blesses a model that a fresh process can load and call."""
 
+import json
 import os
 import tempfile
 
@@ -22,9 +23,9 @@ def InfraValidator(
     """Send real examples to the model in a process of its own; a model that fails stops the run.
 
     Args:
-        config: JSON of `InfraValidateConfig`.
+        config: JSON of `infra_validate`.
     """
-    settings = InfraValidateConfig.model_validate_json(config)
+    settings = InfraValidateConfig.model_validate(json.loads(config)["infra_validate"])
     with tempfile.TemporaryDirectory(prefix="headrace-") as workdir:  # not below the run's own folders
         result = validate(model.uri, examples.uri, settings, workdir)
     bless(blessing, result.blessed)

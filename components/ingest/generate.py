@@ -12,6 +12,7 @@ from components.ingest.images import read_images
 from components.ingest.label import check_label, check_split_classes
 from components.ingest.parquet import read_parquet
 from components.ingest.source import Source
+from components.ingest.span import spanned_path
 from components.ingest.split import assign_split
 from pipeline.config.model import DataConfig, SplitConfig, Strict
 from pipeline.system_errors import coded_os_errors
@@ -53,8 +54,9 @@ def generate_examples(
     """
     started = time.monotonic()
     share = READ_SHARE[config.data.format]
-    progress(0.0, f"reading {config.data.path}")
-    source = read_source(config.data, declared, lambda fraction, note: progress(share * fraction, note))
+    data = config.data.model_copy(update={"path": spanned_path(config.data.path, config.data.span)})
+    progress(0.0, f"reading {data.path}")
+    source = read_source(data, declared, lambda fraction, note: progress(share * fraction, note))
     check_label(source.table, config.label, config.problem, source.places)
     in_eval = assign_split(source.table, config.split, source.places)
     warnings = check_split_classes(source.table, config.label, in_eval, source.places)

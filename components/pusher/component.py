@@ -26,9 +26,9 @@ def Pusher(
     """Push `Format-Serving` of the model as the next version, if every gate that the pipeline has was passed.
 
     Args:
-        config: JSON of `PushConfig` with its `base_dir` filled in.
+        config: JSON of `push` with its `base_dir` filled in.
     """
-    settings = PushConfig.model_validate_json(config)
+    settings = PushConfig.model_validate(json.loads(config)["push"])
     reason = refusal(
         _blessed(model_blessing),
         _blessed(infra_blessing),

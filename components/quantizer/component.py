@@ -1,5 +1,6 @@
 """The TFX component `Quantizer`: TFLite files of the edge model."""
 
+import json
 import os
 
 from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
@@ -19,15 +20,15 @@ def Quantizer(
     transformed_examples: InputArtifact[standard_artifacts.Examples],
     quantized: OutputArtifact[QuantizedModels],
     config: Parameter[str],
-    label: Parameter[str],
 ):
     """Convert `Format-Edge` of the model to one TFLite file a scheme, calibrated on transformed training examples.
 
     Args:
-        config: JSON of `QuantizeConfig`.
+        config: JSON of `quantize` and `label`.
     """
-    settings = QuantizeConfig.model_validate_json(config)
-    calibration = read_representative(transformed_examples.uri, label, settings.calibration_examples)
+    given = json.loads(config)
+    settings = QuantizeConfig.model_validate(given["quantize"])
+    calibration = read_representative(transformed_examples.uri, given["label"], settings.calibration_examples)
     models = quantize(os.path.join(model.uri, "Format-Edge"), calibration, settings.schemes, quantized.uri)
     reporting.report(
         {

@@ -1,5 +1,6 @@
 """Trainer as a TFX component."""
 
+import json
 import os
 
 from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
@@ -7,7 +8,6 @@ from tfx.dsl.component.experimental.decorators import component
 from tfx.types import standard_artifacts
 
 from components import reporting, user_code
-from components.digest import tree_digest
 from components.examples import read_dense, split_files
 from components.trainer.datasets import Feature
 from components.trainer.export import export_edge, export_serving
@@ -22,13 +22,13 @@ def Trainer(
     transform_graph: InputArtifact[standard_artifacts.TransformGraph],
     model: OutputArtifact[standard_artifacts.Model],
     config: Parameter[str],
-    label: Parameter[str],
-    problem: Parameter[str],
     task_dir: Parameter[str],
 ):
     """Train the task's model and export it for serving and for the edge."""
     import tensorflow_transform as tft
 
+    given = json.loads(config)
+    label = given["label"]
     output = tft.TFTransformOutput(transform_graph.uri)
     features = {
         name: Feature(tuple(spec.shape), spec.dtype.name) for name, spec in output.transformed_feature_spec().items()
@@ -40,16 +40,15 @@ def Trainer(
         features,
         label,
         vocabulary_sizes(output),
-        2 if problem == "binary" else _classes(transformed_examples.uri, label),
+        2 if given["problem"] == "binary" else _classes(transformed_examples.uri, label),
         split_files(transformed_examples.uri, "train"),
         split_files(transformed_examples.uri, "eval"),
-        TrainConfig.model_validate_json(config),
+        TrainConfig.model_validate(given["train"]),
     )
     reporting.progress(1.0, "exporting")
     serving = os.path.join(model.uri, "Format-Serving")
     export_serving(trained.model, transform_graph.uri, label, serving)
     export_edge(trained.model, os.path.join(model.uri, "Format-Edge"))
-    model.set_string_custom_property("digest", tree_digest(serving))
     reporting.report(
         {
             "history": trained.history,

@@ -1,5 +1,6 @@
 """Transform as a TFX component."""
 
+import json
 import os
 
 from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
@@ -23,15 +24,13 @@ def Transform(
     transform_graph: OutputArtifact[standard_artifacts.TransformGraph],
     transformed_examples: OutputArtifact[standard_artifacts.Examples],
     config: Parameter[str],
-    beam: Parameter[str],
     task_dir: Parameter[str],
 ):
     """Analyse the training split, then write every split transformed."""
-    settings, beam_config, curated = (
-        TransformConfig.model_validate_json(config),
-        BeamConfig.model_validate_json(beam),
-        read_schema(schema.uri),
-    )
+    given = json.loads(config)
+    settings = TransformConfig.model_validate(given["transform"])
+    beam_config = BeamConfig.model_validate(given["beam"])
+    curated = read_schema(schema.uri)
     source = os.path.join(task_dir, "features.py")
     function = user_code.load(task_dir, "features.py", "preprocessing_fn")
     reporting.progress(0.0, "analysing")

@@ -1,5 +1,6 @@
 """ExampleValidator: the gate on the data. TFX's own only records anomalies; this one stops the run."""
 
+import json
 import os
 
 from tfx.dsl.component.experimental.annotations import InputArtifact, OutputArtifact, Parameter
@@ -20,11 +21,10 @@ def ExampleValidator(
     schema: InputArtifact[standard_artifacts.Schema],
     anomalies: OutputArtifact[standard_artifacts.ExampleAnomalies],
     config: Parameter[str],
-    task: Parameter[str],
-    schema_path: Parameter[str],
 ):
     """Write the anomalies of each split and stop the run on those that the configuration names."""
-    curated, gate = read_schema(schema.uri), ValidateConfig.model_validate_json(config)
+    given = json.loads(config)
+    curated, gate = read_schema(schema.uri), ValidateConfig.model_validate(given["validation"])
     found = []
     for split in SPLITS:
         measured = stats.read(statistics.uri, split)
@@ -32,11 +32,11 @@ def ExampleValidator(
         os.makedirs(os.path.join(anomalies.uri, f"Split-{split}"), exist_ok=True)
         with open(os.path.join(anomalies.uri, f"Split-{split}", "SchemaDiff.pb"), "wb") as file:
             file.write(protos.SerializeToString(deterministic=True))
-        found += anomaly_checks.describe(protos, measured, curated, split, task, schema_path, gate)
+        found += anomaly_checks.describe(protos, measured, curated, split, given["name"], given["schema_path"], gate)
     anomalies.split_names = artifact_utils.encode_split_names(list(SPLITS))
     merged = anomaly_checks.merge_splits(found)
     errors = sum(a["severity"] == "error" for a in merged)
     reporting.report(
         {"errors": errors, "warnings": len(merged) - errors, "anomalies": merged},
-        stop=anomaly_checks.gate(merged, gate, task),
+        stop=anomaly_checks.gate(merged, gate, given["name"]),
     )

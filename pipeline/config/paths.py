@@ -8,8 +8,14 @@ from pipeline.config.model import TaskConfig
 
 
 def task_root(config: TaskConfig) -> str:
-    """Return `<root>/<task>`, absolute."""
-    return os.path.join(os.path.abspath(config.root), config.name)
+    """Return `<root>/<task>`, absolute; the root may be an address such as s3://bucket/folder."""
+    root = config.root if is_url(config.root) else os.path.abspath(config.root)
+    return os.path.join(root, config.name)
+
+
+def is_url(path: str) -> bool:
+    """Say whether a path lies in an object store, such as s3://bucket/folder."""
+    return "://" in path
 
 
 def artifacts_dir(config: TaskConfig) -> str:

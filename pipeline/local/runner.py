@@ -13,20 +13,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from components.digest import file_digest, tree_digest
-from components.reporting import Listener
+from components.reporting import Listener, Outcome
+from pipeline import keys
 from pipeline.config.load import LoadedTask, relative
 from pipeline.config.model import TaskConfig
 from pipeline.config.paths import serving_dir
 from pipeline.console.view import RunView
 from pipeline.errors import HeadraceError, bounded
-from pipeline.local import keys
 from pipeline.local.store import Store
 from pipeline.machine import devices
 from pipeline.nodes import BY_ID, NODES, Node
 from pipeline.stack import stack
-
-ABSENT = "none"  # digest of an input that is not there, such as the baseline of a first model
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,6 @@ class Run:
     store: Store
     view: RunView
     record: dict
-    input_digest: str = ""
     nodes: dict[str, dict] = field(default_factory=dict)
     session: Session | None = None
 
@@ -74,9 +70,11 @@ class Session:
         from pipeline import run_node
 
         self._tfx = run_node
-        self._ir = run_node.compile_run(run.config, run.request.task.task_dir, run.input_digest, run.record["run_id"])
+        ir = run_node.compile_ir(run.config, run.request.task.task_dir)
+        self._ir = run_node.bind_run(ir, run.record["run_id"])
+        self._metadata = run_node.local_metadata(self._ir)
         for node_id, entry in run.nodes.items():
-            if entry["status"] == "cached" and not self.publish_cached(node_id, entry["outputs"]):
+            if entry["status"] == "cached" and not self.publish_cached(node_id, entry):
                 raise HeadraceError(
                     "HR-SYS-020",
                     "the ML Metadata store does not know artifacts that the records name",
@@ -86,11 +84,12 @@ class Session:
 
     def run(self, node_id: str, listener: Listener):
         """Run one node and return its outputs and outcome."""
-        return self._tfx.run_node(self._ir, node_id, listener)
+        return self._tfx.run_node(self._ir, node_id, listener, self._metadata)
 
-    def publish_cached(self, node_id: str, outputs: dict) -> bool:
-        """Make outputs of an earlier run known to this one; False when ML Metadata has lost them."""
-        return self._tfx.publish_cached(self._ir, node_id, outputs)
+    def publish_cached(self, node_id: str, entry: dict) -> bool:
+        """Make the outputs of an entry taken from a record known to this run; False when ML Metadata has lost them."""
+        outcome = Outcome.from_dict({"summary": entry["summary"], "stop": entry["error"]})
+        return self._tfx.publish_cached(self._ir, node_id, entry["outputs"], outcome, self._metadata)
 
 
 def run(request: Request, view: RunView, on_wait: Callable[[str], None] = lambda pid: None) -> dict:
@@ -109,7 +108,6 @@ def run(request: Request, view: RunView, on_wait: Callable[[str], None] = lambda
         view.header(current.record)
         try:
             with _sigterm_interrupts():
-                current.input_digest = _source_digest(current)
                 for node in NODES:
                     _do(current, node)
             current.record["status"] = "succeeded"
@@ -134,14 +132,14 @@ def _do(run: Run, node: Node) -> None:
         entry["status"] = "skipped"
         return
     entry["parts"] = keys.parts(
-        node, run.config, run.request.task.task_dir, _input_digests(run, node), run.record["stack"]
+        node, run.record["config"], run.request.task.task_dir, _input_digests(run, node), run.record["stack"]
     )
     entry["key"] = keys.key(entry["parts"])
     record = None if _forced(run.request, node.id) else _recorded(run, node, entry["key"])
     if record:
         entry.update(status="cached", outputs=record["outputs"], summary=record["summary"], error=record["stop"])
         entry["elapsed_s"] = 0.0
-        if run.session and not run.session.publish_cached(node.id, entry["outputs"]):
+        if run.session and not run.session.publish_cached(node.id, entry):
             record = None
     if not record:
         _execute(run, node, entry)
@@ -170,8 +168,6 @@ def _execute(run: Run, node: Node, entry: dict) -> None:
         _failed(run, entry, error, begun)
     except Exception as error:
         _failed(run, entry, _unexpected(run, node, error), begun)
-    for output in outputs.values():
-        output["digest"] = tree_digest(output["uri"])
     entry.update(
         status="ran",
         elapsed_s=round(time.monotonic() - begun, 3),
@@ -238,14 +234,14 @@ def _recorded(run: Run, node: Node, key: str) -> dict | None:
 
 def _input_digests(run: Run, node: Node) -> dict[str, str]:
     digests = {
-        name: run.nodes[upstream]["outputs"].get(output, {}).get("digest", ABSENT)
+        name: run.nodes[upstream]["outputs"].get(output, {}).get("digest", keys.ABSENT)
         for name, (upstream, output) in node.inputs.items()
     }
-    if node.id == "ImportSchemaGen":
-        path = run.config.schema_path
-        digests["file"] = file_digest(path) if os.path.isfile(path) else ABSENT
-    if node.id == "ExampleGen":
-        digests["data"] = run.input_digest
+    known = run.store.remembered_digests()
+    before = len(known)
+    digests |= keys.outside_digests(node, run.record["config"], known)
+    if len(known) != before:
+        run.store.remember_digests(known)
     if node.id == "LatestBlessedModel":
         digests["baseline"] = _baseline(run, digests["candidate"])
     return digests
@@ -254,21 +250,9 @@ def _input_digests(run: Run, node: Node) -> dict[str, str]:
 def _baseline(run: Run, candidate: str) -> str:
     """Return the digest of the latest blessed model that is not the candidate, as the resolver will find it."""
     if run.config.evaluate.baseline == "none":
-        return ABSENT
+        return keys.ABSENT
     blessed = [r["parts"]["inputs"]["model"] for r in run.store.records("Evaluator") if r["summary"].get("blessed")]
-    return next((digest for digest in reversed(blessed) if digest != candidate), ABSENT)
-
-
-def _source_digest(run: Run) -> str:
-    path = run.config.data.path
-    if not os.path.exists(path):
-        return ABSENT  # ExampleGen says it in full
-    known = run.store.remembered_digests()
-    before = len(known)
-    digest = keys.source_digest(path, known)
-    if len(known) != before:
-        run.store.remember_digests(known)
-    return digest
+    return next((digest for digest in reversed(blessed) if digest != candidate), keys.ABSENT)
 
 
 def _forced(request: Request, node_id: str) -> bool:

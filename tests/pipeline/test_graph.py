@@ -10,10 +10,10 @@ pytestmark = pytest.mark.tf
 
 @pytest.fixture(scope="module")
 def ir():
-    from pipeline.run_node import compile_run
+    from pipeline.run_node import bind_run, compile_ir
 
     loaded = load_task("flights")
-    return compile_run(loaded.config, loaded.task_dir, "0" * 64, "a-run")
+    return bind_run(compile_ir(loaded.config, loaded.task_dir), "a-run")
 
 
 def test_the_compiled_nodes_are_those_of_the_table_in_order(ir):
@@ -51,8 +51,8 @@ def test_every_output_has_the_type_that_the_table_names(ir):
 
 
 def test_compiling_twice_gives_the_same_bytes(ir):
-    from pipeline.run_node import compile_run
+    from pipeline.run_node import bind_run, compile_ir
 
     loaded = load_task("flights")
-    again = compile_run(loaded.config, loaded.task_dir, "0" * 64, "a-run")
+    again = bind_run(compile_ir(loaded.config, loaded.task_dir), "a-run")
     assert again.SerializeToString(deterministic=True) == ir.SerializeToString(deterministic=True)

@@ -163,9 +163,7 @@ def component_outcome(world, tmp_path, config):
             model=model,
             evaluation=artifact(standard_artifacts.ModelEvaluation, tmp_path / "evaluation"),
             blessing=blessing,
-            config=config.model_dump_json(),
-            problem="binary",
-            label="late",
+            config=json.dumps({"evaluate": config.model_dump(mode="json"), "problem": "binary", "label": "late"}),
             baseline_model=baseline,
         )
     return blessing, listener.outcome

@@ -31,7 +31,10 @@ def test_the_blessing_is_written_as_tfx_writes_it_and_a_failure_stops_the_run(mo
     listener = Listener()
     with listening(listener):
         component.InfraValidator.test_call(
-            model=model, examples=examples, blessing=blessing, config='{"requests": 20, "timeout_s": 60.0}'
+            model=model,
+            examples=examples,
+            blessing=blessing,
+            config='{"infra_validate": {"requests": 20, "timeout_s": 60.0}}',
         )
     assert asked == [("/m", "/e", InfraValidateConfig(requests=20, timeout_s=60))]
     assert blessing.get_int_custom_property("blessed") == int(blessed)

@@ -47,7 +47,7 @@ def run(artifacts, base, **inputs):
         Pusher.test_call(
             model=artifacts.model,
             pushed_model=artifacts.pushed,
-            config=json.dumps({"base_dir": str(base)}),
+            config=json.dumps({"push": {"base_dir": str(base)}}),
             **{**given, **inputs},
         )
     assert listener.outcome.stop is None

@@ -12,7 +12,6 @@ from components.quantizer.component import Quantizer
 from components.quantizer.flatbuffer import Graph, Tensor
 from components.quantizer.quantize import check_graph
 from components.reporting import Listener, listening
-from pipeline.config.model import QuantizeConfig
 from pipeline.errors import HeadraceError
 
 pytestmark = pytest.mark.tf
@@ -206,8 +205,7 @@ def test_the_component_reports_scheme_path_and_size(trained, tmp_path, monkeypat
             model=artifact(standard_artifacts.Model, "model"),
             transformed_examples=artifact(standard_artifacts.Examples, tmp_path / "t"),
             quantized=artifact(QuantizedModels, tmp_path / "q"),
-            config=QuantizeConfig(schemes=["int8"], calibration_examples=50).model_dump_json(),
-            label="label",
+            config=json.dumps({"quantize": {"schemes": ["int8"], "calibration_examples": 50}, "label": "label"}),
         )
     assert seen == {"edge_dir": "model/Format-Edge", "rows": 50, "names": ["hour"], "schemes": ["int8"]}
     [row] = listener.outcome.summary["models"]

@@ -12,20 +12,25 @@ import re
 from pathlib import Path
 
 from components.digest import file_digest, value_digest
-from pipeline.config.model import TaskConfig
+from components.ingest.span import spanned_path
 from pipeline.nodes import Node
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 CODE_PREFIXES = ("components", "pipeline.tasks")
 MODULE_NAME = re.compile(r"components(\.\w+)+")
 
 
-def parts(
-    node: Node, config: TaskConfig, task_dir: str, inputs: dict[str, str], stack: dict[str, str]
-) -> dict:
-    """Return the parts of a node's key as plain values; `inputs` maps input names to content digests."""
+ABSENT = "none"  # digest of an input that is not there, such as the baseline of a first model
+
+
+def parts(node: Node, values: dict, task_dir: str, inputs: dict[str, str], stack: dict[str, str]) -> dict:
+    """Return the parts of a node's key as plain values.
+
+    Args:
+        values: the configuration, or the part of it that the node is given, as nested plain values.
+        inputs: input names -> content digests.
+    """
     task_files = [Path(task_dir) / name for name in node.task_files]
-    values = config.model_dump(mode="json")
     return {
         "code": code_digest(node.module),
         "task": value_digest({path.name: _closure_digest(path) for path in task_files}) if task_files else "",
@@ -78,6 +83,22 @@ def imported_files(path: Path) -> tuple[Path, ...]:
     found = (_module_path(name) for name in names if name.startswith(CODE_PREFIXES))
     neighbours = (path.parent / f"{name}.py" for name in names if "." not in name)
     return tuple(sorted({p for p in found if p} | {p for p in neighbours if p.is_file()}))
+
+
+def outside_digests(node: Node, values: dict, remembered: dict[str, list]) -> dict[str, str]:
+    """Return the digests of what a node reads that no other node made: the schema file, the source data.
+
+    Args:
+        values: the configuration as nested plain values.
+        remembered: as in `source_digest`.
+    """
+    if node.id == "ImportSchemaGen":
+        path = Path(values["schema_path"])
+        return {"file": file_digest(str(path)) if path.is_file() else ABSENT}
+    if node.id == "ExampleGen":
+        data = Path(spanned_path(values["data"]["path"], values["data"]["span"]))
+        return {"data": source_digest(str(data), remembered) if data.exists() else ABSENT}
+    return {}
 
 
 def source_digest(path: str, remembered: dict[str, list]) -> str:

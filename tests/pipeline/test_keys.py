@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
+from pipeline import keys
 from pipeline.config.load import Layers, load_task
-from pipeline.local import keys
 from pipeline.nodes import BY_ID, NODES
 
 STACK = {"name": "compat", "python": "3.11.2", "tfx": "1.16.0", "tensorflow": "2.16.2", "glibc": "2.36"}
@@ -29,7 +29,7 @@ def key_of(node_id, task, *overrides, inputs=None, stack=STACK):
     keys.imported_files.cache_clear()
     loaded = load_task(str(task), Layers(tuple(overrides)))
     inputs = inputs or dict.fromkeys(BY_ID[node_id].inputs, "0" * 64)
-    return keys.key(keys.parts(BY_ID[node_id], loaded.config, loaded.task_dir, inputs, stack))
+    return keys.key(keys.parts(BY_ID[node_id], loaded.config.model_dump(mode="json"), loaded.task_dir, inputs, stack))
 
 
 def changed_by(task, *overrides) -> set[str]:
