@@ -144,6 +144,20 @@ CODES = {
     "HR-KFP-002": Code(USER, "no such parameter", "`kubernetes.parameters` names configuration keys with one value that a node reads; `--param` takes their names with `-` for `.` and `_`."),
     "HR-KFP-003": Code(USER, "parameter of the wrong type", "A parameter takes what its configuration key takes."),
     # Kubeflow: the checks of the API server (gate)
+    "HR-KFP-004": Code(USER, "not what the API server parses", "Both documents are read strictly: no unknown field, schema version 2.1.0, a root with tasks, values that JSON has."),
+    "HR-KFP-005": Code(USER, "reference to nothing", "A task, component, executor, input or output is named that is not there. What nothing refers to is a warning."),
+    "HR-KFP-006": Code(USER, "name not allowed", "Argo and Kubernetes limit the names of pipelines, tasks and components in length and characters, and the server keeps some for itself."),
+    "HR-KFP-007": Code(USER, "tasks wait for each other", "The order of tasks, or components within components, has a cycle."),
+    "HR-KFP-008": Code(USER, "not run by open-source Kubeflow", "The pipeline specification knows more than KFP 2.14 to 2.17 run: resolvers, custom jobs, loops over artifacts, conditions on importers, fractional back-off."),
+    "HR-KFP-009": Code(USER, "input or default wrong", "Each input of a component gets a value of its type from somewhere, and each parameter of the pipeline has a default of its type or may be missing."),
+    "HR-KFP-010": Code(USER, "exit task wrong", "An exit task follows exactly one task and is the only one to do so; only it may ask for that task's final status."),
+    "HR-KFP-011": Code(USER, "placeholder or condition wrong", "The launcher fills in a fixed set of placeholders; a condition reads the task's own inputs."),
+    "HR-KFP-012": Code(USER, "too large", "Linux takes 128 KiB in one argument, and a workflow is stored within 1 MiB."),
+    "HR-KFP-013": Code(USER, "container wrong", "A container needs an image reference, a command, and variables with valid names, each once."),
+    "HR-KFP-014": Code(USER, "image not pinned by digest", "A tag can be moved, so that what runs changes without the pipeline changing. A warning, in production an error: `registry/name@sha256:...`."),
+    "HR-KFP-015": Code(USER, "resources wrong", "Quantities are those of Kubernetes (2, 500m, 8Gi), requests stay within limits, accelerators are named as nodes name them (nvidia.com/gpu)."),
+    "HR-KFP-016": Code(USER, "platform specification wrong", "The Kubernetes document names executors of the pipeline, and what it adds must be something that one pod can have."),
+    "HR-KFP-017": Code(USER, "step does not fit the quota", "Kubernetes would never create its pod, and the run would wait for ever."),
     # Kubeflow: a step (step, metadata, staging)
     # Kubeflow: publishing and schedules
     "HR-KFP-050": Code(TRANSIENT, "Kubeflow Pipelines API not reachable", "Nothing answers at `kubernetes.host`, the answer broke off, or the server reports a fault of its own. Publishing and scheduling can be repeated: what is there already is recognised."),
