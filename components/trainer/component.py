@@ -9,9 +9,9 @@ from tfx.types import standard_artifacts
 
 from components import reporting, user_code
 from components.examples import read_dense, split_files
-from components.trainer.datasets import Feature
 from components.trainer.export import export_edge, export_serving
-from components.trainer.fit import fit
+from components.trainer.placement import train
+from components.trainer.plan import Feature, TrainingPlan
 from components.vocabularies import vocabulary_sizes
 from pipeline.config.model import TrainConfig
 
@@ -34,8 +34,7 @@ def Trainer(
         name: Feature(tuple(spec.shape), spec.dtype.name) for name, spec in output.transformed_feature_spec().items()
     }
     build_model = user_code.load(task_dir, "model.py", "build_model")
-    trained = fit(
-        build_model,
+    plan = TrainingPlan(
         os.path.join(task_dir, "model.py"),
         features,
         label,
@@ -45,6 +44,7 @@ def Trainer(
         split_files(transformed_examples.uri, "eval"),
         TrainConfig.model_validate(given["train"]),
     )
+    trained = train(build_model, plan)
     reporting.progress(1.0, "exporting")
     serving = os.path.join(model.uri, "Format-Serving")
     export_serving(trained.model, transform_graph.uri, label, serving)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from components.trainer.plan import Feature
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -14,14 +15,6 @@ if TYPE_CHECKING:
 IN_MEMORY_BYTES = 2 << 30  # larger record files are streamed
 SHUFFLE_ROWS = 200_000  # rows in the shuffle buffer when streaming
 PARSE_ROWS = 8_192
-
-
-@dataclass(frozen=True)
-class Feature:
-    """Shape without the batch dimension, and dtype name, of one transformed feature."""
-
-    shape: tuple[int, ...]
-    dtype: str
 
 
 def training_batches(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from components import reporting
 from components.trainer.context import ModelContext
-from components.trainer.datasets import Feature, count_rows, evaluation_batches, steps_per_epoch, training_batches
+from components.trainer.datasets import count_rows, evaluation_batches, steps_per_epoch, training_batches
+from components.trainer.plan import Trained, TrainingPlan
 from components.user_code import own_line
 from pipeline.config.model import TrainConfig
 from pipeline.errors import HeadraceError
@@ -21,61 +23,30 @@ if TYPE_CHECKING:
 REPORT_EVERY_S = 0.2
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A trained model and how it came about; `history` holds one value an epoch."""
-
-    model: keras.Model
-    history: dict[str, list[float]]
-    steps: int
-    examples_per_s: float
-
-
-def fit(
-    build_model: Callable[[ModelContext], keras.Model],
-    source: str,
-    features: Mapping[str, Feature],
-    label: str,
-    vocabulary_sizes: Mapping[str, int],
-    num_classes: int,
-    train_files: Sequence[str],
-    eval_files: Sequence[str],
-    config: TrainConfig,
-) -> Trained:
-    """Build the model with the task's `build_model` and fit it.
-
-    Args:
-        source: the file that defines `build_model`, for errors.
-        features: all transformed features, the label among them.
+def fit(build_model: Callable[[ModelContext], keras.Model], plan: TrainingPlan) -> Trained:
+    """Build the model with the task's `build_model` and fit it, on what this process and its peers have.
 
     Raises:
         HeadraceError: HR-TASK-002 when build_model raises, HR-TRAIN-001 when the loss is not finite.
     """
     import tf_keras as keras
 
+    config = plan.config
+    placing = strategy()  # before anything else: collectives cannot be set up once TensorFlow has run an operation
     keras.utils.set_random_seed(config.seed)
-    rows = count_rows(train_files)
-    per_epoch = config.num_steps or steps_per_epoch(rows, config.batch_size)
-    epochs = 1 if config.num_steps else config.epochs
-    context = ModelContext(
-        features={name: (feature.shape, feature.dtype) for name, feature in features.items() if name != label},
-        vocabulary_sizes=dict(vocabulary_sizes),
-        num_classes=num_classes,
-        hparams=config.hparams,
-        learning_rate=config.base_learning_rate,
-        steps=per_epoch * epochs,
-    )
-    batches = training_batches(train_files, features, label, config.batch_size, rows, config.seed)
-    with strategy().scope(), own_line(source):
-        model = build_model(context)
-    _check_model(model, source)
+    rows = count_rows(plan.train_files)
+    per_epoch, epochs = _steps(rows, config)
+    batches = training_batches(plan.train_files, plan.features, plan.label, config.batch_size, rows, config.seed)
+    with placing.scope(), own_line(plan.source):
+        model = build_model(_context(plan, per_epoch * epochs))
+    _check_model(model, plan.source)
     begun = time.monotonic()
-    with own_line(source):
+    with own_line(plan.source):
         result = model.fit(
             batches,
             epochs=epochs,
             steps_per_epoch=per_epoch,
-            validation_data=evaluation_batches(eval_files, features, label),
+            validation_data=evaluation_batches(plan.eval_files, plan.features, plan.label),
             callbacks=[_progress(epochs, per_epoch, config.batch_size)],
             verbose=0,
         )
@@ -95,12 +66,47 @@ def fit(
     return Trained(model, history, per_epoch * epochs, per_epoch * epochs * config.batch_size / elapsed)
 
 
+def rebuild(build_model: Callable[[ModelContext], keras.Model], plan: TrainingPlan, weights: str) -> keras.Model:
+    """Return the model of a plan with weights that another process trained.
+
+    Args:
+        weights: HDF5 file that `save_weights` wrote.
+
+    Raises:
+        HeadraceError: HR-TASK-002, HR-TASK-004.
+    """
+    per_epoch, epochs = _steps(count_rows(plan.train_files), plan.config)
+    with own_line(plan.source):
+        model = build_model(_context(plan, per_epoch * epochs))
+    _check_model(model, plan.source)
+    model.load_weights(weights)
+    return model
+
+
 def strategy():
-    """Return the distribution strategy for what this machine has: its GPUs together, or the one device."""
+    """Return the distribution strategy: over the workers of TF_CONFIG, over this machine's GPUs, or the one device."""
     import tensorflow as tf
 
+    if len(json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {}).get("worker", [])) > 1:
+        return tf.distribute.MultiWorkerMirroredStrategy()
     gpus = tf.config.list_logical_devices("GPU")
     return tf.distribute.MirroredStrategy() if len(gpus) > 1 else tf.distribute.get_strategy()
+
+
+def _steps(rows: int, config: TrainConfig) -> tuple[int, int]:
+    """Return steps an epoch, and epochs."""
+    return config.num_steps or steps_per_epoch(rows, config.batch_size), 1 if config.num_steps else config.epochs
+
+
+def _context(plan: TrainingPlan, steps: int) -> ModelContext:
+    return ModelContext(
+        features={name: (found.shape, found.dtype) for name, found in plan.features.items() if name != plan.label},
+        vocabulary_sizes=dict(plan.vocabulary_sizes),
+        num_classes=plan.num_classes,
+        hparams=plan.config.hparams,
+        learning_rate=plan.config.base_learning_rate,
+        steps=steps,
+    )
 
 
 def _check_model(model: object, source: str) -> None:

@@ -106,6 +106,7 @@ class MetadataConfig(Strict):
     secret: Name | Literal[""] = Field(
         "headrace-metadata", description="secret with the keys username and password; empty for none"
     )
+    tls_ca: str = Field("", description="file of the authority that signed the database's certificate; empty: no TLS")
 
 
 class KubernetesConfig(Strict):

@@ -10,14 +10,22 @@ kubernetes_platform/proto/kubernetes_executor_config.proto.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from pipeline import __version__
 from pipeline.config.kubernetes import KubernetesConfig, SecretKey, StepConfig
+from pipeline.config.load import LoadedTask
 from pipeline.config.model import TaskConfig
+from pipeline.config.paths import is_url
+from pipeline.errors import HeadraceError
+from pipeline.keys import ROOT
+from pipeline.kubeflow.files import write_bytes
+from pipeline.kubeflow.gate import Finding, require
+from pipeline.kubeflow.ir import EncodedNode, cut, encode
 from pipeline.kubeflow.package import SCHEMA_VERSION, Package
 from pipeline.kubeflow.parameters import Parameter, declared_parameters
+from pipeline.kubeflow.training import encode_job
 from pipeline.nodes import NODES, Node
 
 PREPARE = "prepare"  # creates the tables of ML Metadata before any node runs, so that pods never race for it
@@ -27,13 +35,73 @@ PYTHON = "python"
 RUN_ID = "{{$.pipeline_job_uuid}}"
 
 
-@dataclass(frozen=True)
-class EncodedNode:
-    """A node's part of the IR: `sha256` of its bytes, and either the bytes in `inline` (gzip, base64) or `uri`."""
+def compile_task(loaded: LoadedTask, save: Callable[[str, bytes], None] = write_bytes) -> tuple[Package, list[Finding]]:
+    """Return the package of a task, checked as Kubeflow's API server will, and what the checks warn of.
 
-    sha256: str
-    inline: str = ""
-    uri: str = ""
+    Args:
+        loaded: the task with its configuration.
+        save: called with address and bytes of a part of the IR that is too large for a command line.
+
+    Raises:
+        HeadraceError: HR-KFP-002 to HR-KFP-019, HR-KFP-033, HR-KFP-034; HR-KFP-026 and HR-KFP-027 from `save`.
+    """
+    from pipeline.run_node import compile_ir
+
+    config = on_cluster(loaded)
+    ir = compile_ir(config, config.kubernetes.task_dir)
+    folder = f"{config.kubernetes.pipeline_root.rstrip('/')}/_ir"
+    package = compile_package(config, {node.id: encode(cut(ir, node.id), folder, save) for node in NODES})
+    return package, require(package, config.kubernetes.production)
+
+
+def on_cluster(loaded: LoadedTask) -> TaskConfig:
+    """Return the configuration with the places of the cluster: nothing in it depends on this machine's folders.
+
+    Raises:
+        HeadraceError: HR-KFP-033 without a pipeline root, HR-KFP-034 for a task that no image holds.
+    """
+    config = loaded.config
+    cluster = config.kubernetes
+    root = cluster.pipeline_root
+    if not (root.startswith("/") or is_url(root)):
+        raise HeadraceError(
+            "HR-KFP-033",
+            "kubernetes.pipeline_root is not set" if not root else f"kubernetes.pipeline_root {root!r} is no place",
+            expected="gs://..., s3://... or the absolute folder of a shared volume",
+            fix=["--env dev   sets it, with the rest", "--set kubernetes.pipeline_root=/pipeline"],
+        )
+    if not (cluster.task_dir or is_built_in(loaded.task_dir)):
+        raise HeadraceError(
+            "HR-KFP-034",
+            f"the steps' image does not say where it holds the task {config.name!r}",
+            seen=[f"task folder {loaded.task_dir}"],
+            expected="kubernetes.task_dir: the folder of the task inside the image",
+            fix=["FROM headrace, COPY the folder to /tasks/NAME, then --set kubernetes.task_dir=/tasks/NAME"],
+        )
+    task_dir = cluster.task_dir or str(Path(loaded.task_dir).relative_to(ROOT))
+    data = config.data.path
+    if not (data.startswith("/") or is_url(data)):
+        data = f"{root.rstrip('/')}/{data}"  # as it is below the working folder locally
+    return config.model_copy(
+        update={
+            "root": root,
+            "schema_path": _schema_path(loaded, task_dir),
+            "data": config.data.model_copy(update={"path": data}),
+            "kubernetes": cluster.model_copy(update={"task_dir": task_dir}),
+        }
+    )
+
+
+def is_built_in(task_dir: str) -> bool:
+    """Say whether a task comes with headrace, and so with every image of it."""
+    return Path(task_dir).is_relative_to(ROOT / "pipeline" / "tasks")
+
+
+def _schema_path(loaded: LoadedTask, task_dir: str) -> str:
+    path = Path(loaded.config.schema_path).resolve()
+    if path.is_relative_to(loaded.task_dir):
+        return str(Path(task_dir) / path.relative_to(loaded.task_dir))
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else loaded.config.schema_path
 
 
 def compile_package(config: TaskConfig, encoded: Mapping[str, EncodedNode]) -> Package:
@@ -87,6 +155,8 @@ def compile_package(config: TaskConfig, encoded: Mapping[str, EncodedNode]) -> P
                 *("--ir-sha256", ir.sha256),
                 *(("--ir", ir.inline) if ir.inline else ("--ir-uri", ir.uri)),
                 *("--executor-input", "{{$}}"),
+                *(f"--parameter={p.key}" for p in own),
+                *_job(node, cluster),
                 *(f"--page={name}={{{{$.outputs.artifacts['{name}'].path}}}}" for name in ("lineage", *node.pages)),
             ],
             cluster.step_of(node.id),
@@ -131,6 +201,11 @@ def step_name(node_id: str) -> str:
 def pipeline_name(config: TaskConfig) -> str:
     """Return the pipeline's name in Kubeflow: the task's, with `-` for `_`."""
     return config.name.replace("_", "-")
+
+
+def _job(node: Node, cluster: KubernetesConfig) -> tuple[str, ...]:
+    settings = cluster.step_of(node.id)
+    return ("--job", encode_job(settings, cluster.pipeline_root)) if settings.workers else ()
 
 
 def _outputs(node: Node) -> dict:
@@ -186,6 +261,7 @@ def _container(cluster: KubernetesConfig, settings: StepConfig, arguments: list[
         "HEADRACE_METADATA_HOST": metadata.host,
         "HEADRACE_METADATA_PORT": str(metadata.port),
         "HEADRACE_METADATA_DATABASE": metadata.database,
+        **({"HEADRACE_METADATA_TLS_CA": metadata.tls_ca} if metadata.tls_ca else {}),
         **settings.env,
     }
     container = {

@@ -83,6 +83,15 @@ def declared_parameters(config: TaskConfig) -> list[Parameter]:
     return [_parameter(key, values) for key in config.kubernetes.parameters]
 
 
+def parameter_named(key: str) -> Parameter:
+    """Return the parameter of a configuration key, without a default.
+
+    Raises:
+        HeadraceError: HR-KFP-002.
+    """
+    return _parameter(key, {})
+
+
 def parse_values(config: TaskConfig, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of named parameters in their own types; texts are read as YAML unless the key is a text.
 
@@ -109,7 +118,7 @@ def _parameter(key: str, values: dict) -> Parameter:
         info = getattr(model, "model_fields", {}).get(part)
         if info is None:
             raise _unknown(key, "a configuration key that a node reads")
-        model, default = info.annotation, default[part]
+        model, default = info.annotation, default.get(part) if isinstance(default, dict) else None
     parameter = Parameter(key, model, default)
     if _plain(model) not in TYPES or not any(parameter.reaches(node) for node in NODES):
         raise _unknown(key, "a configuration key with one value that a node reads")

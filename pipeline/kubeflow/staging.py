@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 class Staged:
     """A stage for `pipeline.recording`: inputs come before the node runs, outputs go after it has ended."""
 
-    def __init__(self, scratch: Path):
-        """Copy to and from the folder `scratch`."""
+    def __init__(self, scratch: Path, parameters: Mapping[str, str]):
+        """Copy to and from the folder `scratch`, and give the node `parameters` in place of its own of those names."""
         self._scratch = scratch
+        self._parameters = parameters
         self._address: dict[str, str] = {}  # local path -> where it belongs
 
     def fetch(self, info: ExecutionInfo) -> ExecutionInfo:
@@ -37,6 +39,7 @@ class Staged:
             HeadraceError: HR-KFP-025 to HR-KFP-027, HR-KFP-028 when an input is not what was written.
         """
         local = copy.copy(info)
+        local.exec_properties = {**info.exec_properties, **self._parameters}
         local.input_dict = {
             name: [self._input(artifact, f"{name}-{number}") for number, artifact in enumerate(artifacts)]
             for name, artifacts in info.input_dict.items()
@@ -61,8 +64,8 @@ class Staged:
                     artifact.uri = address
                 for value in artifact.custom_properties.values():
                     if value.WhichOneof("value") == "string_value":
-                        value.string_value = self._addressed(value.string_value)
-        listener.outcome = Outcome.from_dict(json.loads(self._addressed(json.dumps(listener.outcome.to_dict()))))
+                        value.string_value = self.addressed(value.string_value)
+        listener.outcome = Outcome.from_dict(json.loads(self.addressed(json.dumps(listener.outcome.to_dict()))))
 
     def _input(self, artifact, name: str):
         moved = self._moved(artifact, name)
@@ -88,7 +91,8 @@ class Staged:
         self._address[moved.uri] = artifact.uri
         return moved
 
-    def _addressed(self, text: str) -> str:
+    def addressed(self, text: str) -> str:
+        """Return a text with the addresses of artifacts for their local paths."""
         for path, address in self._address.items():
             text = text.replace(path, address)
         return text

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline import __version__
@@ -19,6 +20,7 @@ from pipeline.report.sections import contents
 from pipeline.system_errors import coded_os_errors
 
 TEMPLATES = Path(__file__).parent / "templates"
+SECTIONS = ("nodes", "quality", "models", "training", "data", "lineage", "config")
 
 
 def write_report(run_dir: Path) -> Path:
@@ -67,8 +69,12 @@ def read_run(run_dir: Path) -> dict:
     return run
 
 
-def render(run: dict, run_dir: Path) -> str:
-    """Return the report of a run record as HTML."""
+def render(run: dict, run_dir: Path, sections: Sequence[str] = SECTIONS, source: str = "run.json") -> str:
+    """Return the report of a run record as HTML, or some sections of it.
+
+    Args:
+        source: what the record was made from, for the page's foot.
+    """
     from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -105,4 +111,5 @@ def render(run: dict, run_dir: Path) -> str:
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         "version": __version__,
     }
-    return environment.get_template("report.html.j2").render(run=run, **page, **contents(run, run_dir))
+    shown = {"run": run, "sections": sections, "source": source, **page, **contents(run, run_dir)}
+    return environment.get_template("report.html.j2").render(shown)

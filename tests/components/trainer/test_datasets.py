@@ -5,7 +5,7 @@ import pytest
 
 from components import examples
 from components.trainer import datasets
-from components.trainer.datasets import Feature
+from components.trainer.plan import Feature
 
 pytestmark = pytest.mark.tf
 FEATURES = {"i": Feature((), "int64"), "v": Feature((2,), "float32"), "late": Feature((), "int64")}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from components import examples
-from components.trainer.datasets import Feature
 from components.trainer.fit import fit
+from components.trainer.plan import Feature, TrainingPlan
 from pipeline.config.model import TrainConfig
 from pipeline.errors import HeadraceError
 
@@ -88,8 +88,7 @@ def test_unknown_words_and_rows_of_any_number_are_answered(serving):
 
 def try_fit(uris, build_model, **config):
     features = {"numeric": Feature((4,), "float32"), "size": Feature((), "int64"), "malignant": Feature((), "int64")}
-    return fit(
-        build_model,
+    plan = TrainingPlan(
         __file__,
         features,
         "malignant",
@@ -99,6 +98,7 @@ def try_fit(uris, build_model, **config):
         examples.split_files(uris["transformed"], "eval"),
         TrainConfig(batch_size=32, **config),
     )
+    return fit(build_model, plan)
 
 
 def a_model(context, loss="binary_crossentropy"):
