@@ -40,8 +40,12 @@ def check(package: Package, production: bool = False) -> list[Finding]:
         check_sizes,
         check_platform,
     ):
-        findings += rules(spec)
-    return [*findings, *check_containers(spec, production)]
+        findings += sorted(rules(spec), key=_place)
+    return [*findings, *sorted(check_containers(spec, production), key=_place)]
+
+
+def _place(finding: Finding) -> str:
+    return finding.where
 
 
 def require(package: Package, production: bool = False) -> list[Finding]:

@@ -55,7 +55,9 @@ class Spec:
         """The components that hold tasks, root first."""
         named = {"root": self.pipeline.root, **{f"components.{name}": c for name, c in self.components.items()}}
         return [
-            Dag(where, c, dict(c.dag.tasks)) for where, c in named.items() if c.WhichOneof("implementation") == "dag"
+            Dag(where, c, _in_order(c.dag.tasks))
+            for where, c in named.items()
+            if c.WhichOneof("implementation") == "dag"
         ]
 
     @property
@@ -80,6 +82,11 @@ def is_exit(task: Any) -> bool:
     return policy.strategy == policy.ALL_UPSTREAM_TASKS_COMPLETED
 
 
+def _in_order(messages_by_name: Mapping[str, Any]) -> dict[str, Any]:
+    """Protobuf's maps have an order of their own on each run."""
+    return dict(sorted(messages_by_name.items()))
+
+
 def parse(package: Package) -> tuple[Spec | None, list[Finding]]:
     """Return the documents as messages, and what keeps them from being parsed; without a pipeline there is no spec."""
     odd = list(_not_plain(package.pipeline, "")) + list(_not_plain(package.platform, ""))
@@ -101,7 +108,7 @@ def parse(package: Package) -> tuple[Spec | None, list[Finding]]:
     if deployment is None:
         return None, findings
     platform = _platform(package.platform, findings)
-    return Spec(pipeline, dict(pipeline.components), dict(deployment.executors), platform), findings
+    return Spec(pipeline, _in_order(pipeline.components), _in_order(deployment.executors), platform), findings
 
 
 def _not_plain(value: Any, where: str, depth: int = 0) -> Iterator[Finding]:
@@ -155,7 +162,7 @@ def _platform(document: Any, findings: list[Finding]) -> dict[str, Any]:
         findings.append(Finding("platform-schema", "platforms", what))
         return {}
     configs = {}
-    for label, values in parsed.platforms["kubernetes"].deployment_spec.executors.items():
+    for label, values in _in_order(parsed.platforms["kubernetes"].deployment_spec.executors).items():
         config = _message(
             _plain(values), kubernetes.KubernetesExecutorConfig(), "platform-schema", f"{PLATFORM}.{label}", findings
         )
