@@ -168,6 +168,11 @@ def a_task_named_as_the_driver_of_another(b):
     b.add_task("trainer-driver")
 
 
+@broken("task-name", f"root.dag.tasks.{'n' * 115}")
+def an_exit_task_whose_template_has_too_long_a_name(b):
+    b.root["dag"]["tasks"]["n" * 115] = b.root["dag"]["tasks"].pop("notify")
+
+
 @broken("component-name", "components.comp.trainer")
 def a_component_name_with_a_dot(b):
     b.components["comp.trainer"] = b.components.pop("comp-trainer")
@@ -178,6 +183,12 @@ def a_component_name_with_a_dot(b):
 def a_component_named_root(b):
     b.components["root"] = b.components.pop("comp-trainer")
     b.tasks["trainer"]["componentRef"]["name"] = "root"
+
+
+@broken("component-name", "components.comp_p")
+def a_dag_whose_name_no_template_can_have(b):
+    b.components["comp_p"] = b.components.pop("comp-pipeline")
+    b.root["dag"]["tasks"]["pipeline"]["componentRef"]["name"] = "comp_p"
 
 
 # what open-source Kubeflow does not run
@@ -204,6 +215,16 @@ def a_loop_over_artifacts(b):
 @broken("iterator-items", f"{TASKS}.trainer.parameterIterator.items")
 def a_loop_over_no_list(b):
     b.tasks["trainer"]["parameterIterator"] = {"items": {"raw": "1, 2"}, "itemInput": "run-id"}
+
+
+@broken("iterator-items", f"{TASKS}.trainer.parameterIterator.items")
+def a_loop_over_an_input_that_is_not_there(b):
+    b.tasks["trainer"]["parameterIterator"] = {"items": {"inputParameter": "rates"}, "itemInput": "run-id"}
+
+
+@broken("input-unknown", f"{TASKS}.trainer.parameterIterator.itemInput")
+def a_loop_whose_item_nobody_takes(b):
+    b.tasks["trainer"]["parameterIterator"] = {"items": {"raw": "[1, 2]"}, "itemInput": "rate"}
 
 
 @broken("importer-condition", f"{TASKS}.schema.triggerPolicy.condition")
@@ -282,6 +303,27 @@ def an_artifact_that_nobody_gives(b):
     b.components["comp-trainer"]["inputDefinitions"]["artifacts"] = {"model": artifact}
 
 
+@broken("input-source", f"{TASKS}.evaluator.inputs.artifacts.model")
+def an_artifact_that_the_producer_does_not_have(b):
+    artifact = {"artifactType": {"schemaTitle": "system.Model", "schemaVersion": "0.0.1"}}
+    b.components["comp-evaluator"]["inputDefinitions"]["artifacts"] = {"model": artifact}
+    output = {"producerTask": "trainer", "outputArtifactKey": "model"}
+    b.tasks["evaluator"]["inputs"]["artifacts"] = {"model": {"taskOutputArtifact": output}}
+
+
+@broken("input-source", f"{TASKS}.evaluator.inputs.artifacts.model")
+def an_artifact_that_the_dag_does_not_have(b):
+    artifact = {"artifactType": {"schemaTitle": "system.Model", "schemaVersion": "0.0.1"}}
+    b.components["comp-evaluator"]["inputDefinitions"]["artifacts"] = {"model": artifact}
+    b.tasks["evaluator"]["inputs"]["artifacts"] = {"model": {"componentInputArtifact": "model"}}
+
+
+@broken("input-unknown", f"{TASKS}.evaluator.inputs.artifacts.model")
+def an_artifact_that_the_component_does_not_take(b):
+    output = {"producerTask": "trainer", "outputArtifactKey": "lineage"}
+    b.tasks["evaluator"]["inputs"]["artifacts"] = {"model": {"taskOutputArtifact": output}}
+
+
 @broken("input-source", f"{TASKS}.trainer.inputs.parameters.train-epochs")
 def a_parameter_that_the_dag_does_not_have(b):
     b.tasks["trainer"]["inputs"]["parameters"]["train-epochs"] = {"componentInputParameter": "epochs"}
@@ -324,6 +366,19 @@ def an_output_of_a_dag_that_no_task_gives(b):
     b.components["comp-pipeline"]["dag"]["outputs"] = {"parameters": {"model": {"valueFromParameter": selector}}}
 
 
+@broken("dag-output", "components.comp-pipeline.dag.outputs.parameters.state")
+def an_output_of_a_dag_from_one_of_several_tasks_of_which_one_is_missing(b):
+    selectors = [{"producerSubtask": task, "outputParameterKey": "status"} for task in ("trainer", "tuner")]
+    outputs = {"state": {"valueFromOneof": {"parameterSelectors": selectors}}}
+    b.components["comp-pipeline"]["dag"]["outputs"] = {"parameters": outputs}
+
+
+@broken("dag-output", "components.comp-pipeline.dag.outputs.artifacts.model")
+def an_artifact_of_a_dag_that_no_task_gives(b):
+    selectors = [{"producerSubtask": "trainer", "outputArtifactKey": "model"}]
+    b.components["comp-pipeline"]["dag"]["outputs"] = {"artifacts": {"model": {"artifactSelectors": selectors}}}
+
+
 # exit tasks
 
 
@@ -338,6 +393,11 @@ def an_exit_task_of_two_tasks(b):
 @broken("exit-task", "root.dag.tasks.notify")
 def two_exit_tasks_of_one_task(b):
     b.root["dag"]["tasks"]["tell"] = b.root["dag"]["tasks"]["notify"]
+
+
+@broken("exit-task", "root.dag.tasks.notify.dependentTasks")
+def an_exit_task_of_a_loop(b):
+    b.root["dag"]["tasks"]["pipeline"]["parameterIterator"] = {"items": {"raw": "[1, 2]"}, "itemInput": "train-epochs"}
 
 
 @broken("exit-task", "components.comp-pipeline.dag.tasks")
@@ -479,6 +539,11 @@ def a_variable_in_both_documents(b):
     b.container("trainer")["env"].append({"name": "LEVEL", "value": "1"})
 
 
+@broken("env", f"{PLATFORM}.exec-trainer")
+def a_variable_of_a_secret_whose_name_starts_with_a_number(b):
+    b.platform["exec-trainer"]["secretAsEnv"][0]["keyToEnv"][0]["envVar"] = "1PASSWORD"
+
+
 @broken("quantity", f"{EXECUTORS}.exec-trainer.container.resources")
 def memory_in_another_grammar(b):
     b.container("trainer")["resources"] |= {"resourceMemoryLimit": "32GB"}
@@ -556,6 +621,31 @@ def an_affinity_without_values(b):
 @broken("platform-value", f"{PLATFORM}.exec-trainer.imagePullPolicy")
 def a_pull_policy_that_is_none(b):
     b.platform["exec-trainer"]["imagePullPolicy"] = "Sometimes"
+
+
+@broken("platform-value", f"{PLATFORM}.exec-trainer.activeDeadlineSeconds")
+def a_deadline_in_the_past(b):
+    b.platform["exec-trainer"]["activeDeadlineSeconds"] = -1
+
+
+@broken("platform-value", f"{PLATFORM}.exec-trainer.fieldPathAsEnv[0].fieldPath")
+def a_variable_from_no_field(b):
+    b.platform["exec-trainer"]["fieldPathAsEnv"] = [{"name": "POD"}]
+
+
+@broken("platform-value", f"{PLATFORM}.exec-trainer.nodeAffinity[0].matchExpressions")
+def an_operator_that_affinity_does_not_have(b):
+    b.platform["exec-trainer"]["nodeAffinity"][0]["matchExpressions"][0]["operator"] = "Equal"
+
+
+@broken("platform-value", f"{PLATFORM}.exec-trainer.nodeAffinity[0].matchExpressions")
+def an_affinity_without_a_label(b):
+    b.platform["exec-trainer"]["nodeAffinity"][0]["matchExpressions"][0]["key"] = ""
+
+
+@broken("platform-value", f"{PLATFORM}.exec-trainer.tolerations[0].key")
+def a_toleration_of_nothing(b):
+    b.platform["exec-trainer"]["tolerations"][0] = {"operator": "Equal", "value": "x"}
 
 
 @broken("platform-value", f"{PLATFORM}.exec-trainer.enabledSharedMemory.size")
