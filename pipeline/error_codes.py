@@ -162,7 +162,7 @@ CODES = {
     "HR-KFP-020": Code(SYSTEM, "part of the pipeline damaged", "Each step gets its part of TFX's intermediate representation with its hash, and refuses any other bytes."),
     "HR-KFP-021": Code(USER, "settings of ML Metadata missing or wrong", "Steps share MySQL, PostgreSQL or an ML Metadata gRPC server, from HEADRACE_METADATA_* in their environment. SQLite is refused on a cluster."),
     "HR-KFP-022": Code(TRANSIENT, "ML Metadata not reachable", "The database does not take connections, or broke one off."),
-    "HR-KFP-023": Code(SYSTEM, "ML Metadata refuses the user", "The secret that `kubernetes.metadata.secret` names holds another user or password than the database."),
+    "HR-KFP-023": Code(SYSTEM, "ML Metadata refuses the connection", "The server is there, but the secret that `kubernetes.metadata.secret` names holds another user or password, or the database does not exist."),
     "HR-KFP-024": Code(USER, "no such kind of store", "The pipeline root lies on gs://, on s3:// or in an absolute folder."),
     "HR-KFP-025": Code(DATA, "nothing at the address", "Data or an artifact is missing from the pipeline root."),
     "HR-KFP-026": Code(SYSTEM, "store refuses access", "Credentials are missing, expired, or may not read or write there."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 PREFIX = "HEADRACE_METADATA_"
 BACKENDS = ("mysql", "postgresql", "grpc")
-REFUSED = re.compile(r"access denied|authentication failed|password|errno: 1045|role .* does not exist", re.IGNORECASE)
-NO_DATABASE = re.compile(r"unknown database|errno: 1049|database .* does not exist", re.IGNORECASE)
+ANSWERS_WITHIN_S = 5.0
 
 
 def connect(environ: Mapping[str, str]) -> Metadata:
@@ -35,7 +34,7 @@ def connect(environ: Mapping[str, str]) -> Metadata:
     try:
         store = metadata_store.MetadataStore(config)
         store.get_artifact_types()
-    except errors.StatusError as error:
+    except (errors.StatusError, RuntimeError) as error:  # the second without a database
         raise _explained(error, environ) from None
     return metadata.Metadata(config)
 
@@ -72,10 +71,18 @@ def connection_config(environ: Mapping[str, str]):
     else:
         config.postgresql.host, config.postgresql.port = host, port
         config.postgresql.dbname = _value(environ, "DATABASE")
-        config.postgresql.user, config.postgresql.password = user, password
+        config.postgresql.user, config.postgresql.password = user, _quoted(password)
         if ca:
             config.postgresql.ssloption.sslmode, config.postgresql.ssloption.sslrootcert = "verify-full", ca
     return config
+
+
+def _quoted(value: str) -> str:
+    """Return a value as a connection string takes it: ML Metadata writes it there as it is.
+
+    Source: PostgreSQL, libpq, "Connection Strings", keyword/value.
+    """
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _value(environ: Mapping[str, str], name: str) -> str:
@@ -97,22 +104,24 @@ def _wrong(what: str, expected: str) -> HeadraceError:
 
 
 def _explained(error: Exception, environ: Mapping[str, str]) -> HeadraceError:
-    where = f"{environ[f'{PREFIX}BACKEND']} at {environ[f'{PREFIX}HOST']}:{environ[f'{PREFIX}PORT']}"
-    text = str(error)
-    if REFUSED.search(text):
+    """Say whether nobody is there, or somebody who refuses: ML Metadata itself keeps the reason of MySQL to itself."""
+    host, port = environ[f"{PREFIX}HOST"], environ[f"{PREFIX}PORT"]
+    where = f"{environ[f'{PREFIX}BACKEND']} at {host}:{port}"
+    text = bounded(error, 200)
+    try:
+        socket.create_connection((host, int(port)), ANSWERS_WITHIN_S).close()
+    except (OSError, OverflowError) as unreachable:
         return HeadraceError(
-            "HR-KFP-023",
-            f"ML Metadata refuses the user: {where}",
-            seen=[bounded(text, 200)],
-            expected="the user and password of the secret that kubernetes.metadata.secret names",
-            fix=["kubectl get secret headrace-metadata -o yaml   holds username and password, base64"],
+            "HR-KFP-022",
+            f"ML Metadata does not answer: {where}",
+            seen=[bounded(unreachable), text],
+            expected="a database that takes connections from this pod",
+            fix=["kubectl get pods,svc -l app.kubernetes.io/name=headrace-metadata", "the step is tried again by itself"],
         )
-    if NO_DATABASE.search(text):
-        return _wrong(f"{where} has no database {environ[f'{PREFIX}DATABASE']!r}", "a database that exists")
     return HeadraceError(
-        "HR-KFP-022",
-        f"ML Metadata does not answer: {where}",
-        seen=[bounded(text, 200)],
-        expected="a database that takes connections from this pod",
-        fix=["kubectl get pods,svc -l app.kubernetes.io/name=headrace-metadata", "the step is tried again by itself"],
+        "HR-KFP-023",
+        f"ML Metadata refuses the connection: {where}",
+        seen=[text, f"user {environ.get(f'{PREFIX}USER', '-')!r}, database {environ.get(f'{PREFIX}DATABASE', '-')!r}"],
+        expected="a database that exists, and the user and password of the secret that kubernetes.metadata.secret names",
+        fix=["kubectl get secret headrace-metadata -o yaml   holds username and password, base64"],
     )
