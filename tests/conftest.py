@@ -116,3 +116,23 @@ def copy_of_finished(finished, tmp_path) -> Workspace:
 def workspace(tmp_path) -> Workspace:
     """A workspace in which nothing has run."""
     return make_workspace(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def s3_environ():
+    """The variables that find an S3 server on loopback."""
+    from tests.object_store import s3_server
+
+    with s3_server() as environ:
+        yield environ
+
+
+@pytest.fixture
+def object_store(s3_environ, monkeypatch):
+    """The S3 server's files, and this process set up to find it."""
+    import fsspec
+
+    for name, value in s3_environ.items():
+        monkeypatch.setenv(name, value)
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
+    return fsspec.filesystem("s3", use_listings_cache=False)

@@ -11,7 +11,9 @@ from components import reporting
 from components.artifacts import EdgeEvaluation
 from components.pusher.gate import refusal
 from components.pusher.push import Pushed, push
+from components.pusher.remote import push_remote
 from pipeline.config.model import PushConfig
+from pipeline.config.paths import is_url
 
 
 @component
@@ -37,7 +39,8 @@ def Pusher(
     if reason:
         pushed = Pushed(None, "", False, reason)
     else:
-        pushed = push(os.path.join(model.uri, "Format-Serving"), settings.base_dir)
+        copy = push_remote if is_url(settings.base_dir) else push
+        pushed = copy(os.path.join(model.uri, "Format-Serving"), settings.base_dir)
     record(pushed_model, pushed)
     reporting.report(pushed.summary())
 

@@ -55,14 +55,7 @@ def push(model_dir: str, base_dir: str, lock: str | None = None, lock_timeout_s:
 
     Raises: HR-PUSH-001 to HR-PUSH-003, HR-SYS-001 to HR-SYS-005.
     """
-    if not os.path.isfile(os.path.join(model_dir, "saved_model.pb")):
-        raise HeadraceError(
-            "HR-PUSH-003",
-            f"no SavedModel in {model_dir}",
-            seen=["saved_model.pb is missing"],
-            expected="a folder that tf.saved_model.save wrote",
-            fix=["headrace run TASK --from Trainer"],
-        )
+    require_saved_model(model_dir)
     with coded_os_errors(base_dir):
         os.makedirs(base_dir, exist_ok=True)
         try:
@@ -76,6 +69,18 @@ def push(model_dir: str, base_dir: str, lock: str | None = None, lock_timeout_s:
                 expected="one push at a time",
                 fix=["wait for the other run to end, then run again: everything else is cached"],
             ) from error
+
+
+def require_saved_model(model_dir: str) -> None:
+    """Check that there is something to push. Raises: HR-PUSH-003."""
+    if not os.path.isfile(os.path.join(model_dir, "saved_model.pb")):
+        raise HeadraceError(
+            "HR-PUSH-003",
+            f"no SavedModel in {model_dir}",
+            seen=["saved_model.pb is missing"],
+            expected="a folder that tf.saved_model.save wrote",
+            fix=["headrace run TASK --from Trainer"],
+        )
 
 
 def versions(base_dir: str) -> dict[int, str]:
@@ -136,10 +141,15 @@ def _flush_folder(path: str) -> None:
 def _verify(folder: str, digest: str) -> None:
     found = tree_digest(folder)
     if found != digest:
-        raise HeadraceError(
-            "HR-PUSH-002",
-            "the pushed copy differs from the model",
-            seen=[f"sha256 {found[:12]} after the copy"],
-            expected=f"sha256 {digest[:12]}, as before it",
-            fix=["check that nothing else writes to the model, and the disk; then run again"],
-        )
+        raise differs(found, digest)
+
+
+def differs(found: str, digest: str) -> HeadraceError:
+    """Return HR-PUSH-002: the copy has another digest than the model."""
+    return HeadraceError(
+        "HR-PUSH-002",
+        "the pushed copy differs from the model",
+        seen=[f"sha256 {found[:12]} after the copy"],
+        expected=f"sha256 {digest[:12]}, as before it",
+        fix=["check that nothing else writes to the model, and the disk; then run again"],
+    )
