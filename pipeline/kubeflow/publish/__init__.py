@@ -1,0 +1,1 @@
+"""Publish, run and schedule a compiled pipeline on Kubeflow Pipelines."""
