@@ -13,7 +13,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from components.infra_validator.confine import confine
+from components.confine import confine
 from pipeline.environment import prepare
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 CODE = """
 import sys
 sys.path.insert(0, {root!r})
-from components.infra_validator.confine import confine
+from components.confine import confine
 if not confine(["/usr", "/lib", {readable!r}], [{writable!r}]):
     sys.exit(77)
 def attempt(path, mode):

@@ -74,7 +74,7 @@ def read_timing(cron: str | None, every: str | None, zone: str | None, controlle
     there = zone_named(controller)
     here = zone_named(zone or controller)
     if every is not None:
-        return Timing(None, _seconds(every), controller)
+        return Timing(None, interval_s(every), controller)
     meant = parse_cron(cron or "")
     if next(times(meant, here, now), None) is None:
         raise HeadraceError(
@@ -133,7 +133,12 @@ def read_start(text: str) -> datetime:
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _seconds(every: str) -> int:
+def interval_s(every: str) -> int:
+    """Return the seconds of `30m`, `6h` or `1d`.
+
+    Raises:
+        HeadraceError: HR-KFP-055.
+    """
     match = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", every)
     if not match:
         raise HeadraceError(

@@ -63,9 +63,21 @@ def fires(text, zone, start, minutes):
 
 @pytest.mark.parametrize(
     "text",
-    ["* * * * *", "30 2 * * *", "*/15 9-17 * * 1-5", "0 0 1 * *", "0 0 13 * 5", "0 0 */2 * 1", "5/20 3 * * *",
-     "0 12 1-7 12 *", "59 23 31 12 0", "0,30 0,12 * 12 0-6", "0 0 1-31 * 1", "7-59/13 */7 * * *"],
-)  # fmt: skip
+    [
+        "* * * * *",
+        "30 2 * * *",
+        "*/15 9-17 * * 1-5",
+        "0 0 1 * *",
+        "0 0 13 * 5",
+        "0 0 */2 * 1",
+        "5/20 3 * * *",
+        "0 12 1-7 12 *",
+        "59 23 31 12 0",
+        "0,30 0,12 * 12 0-6",
+        "0 0 1-31 * 1",
+        "7-59/13 */7 * * *",
+    ],
+)
 @pytest.mark.parametrize("zone", [UTC, BERLIN, ZoneInfo("Asia/Kolkata")], ids=str)
 def test_times_are_those_of_a_loop_over_every_minute(text, zone):
     week = 8 * 24 * 60
@@ -87,9 +99,10 @@ def field(low, high):
         st.tuples(span, st.integers(1, high - low + 1)).map(lambda made: f"{made[0][0]}-{made[0][1]}/{made[1]}"),
     )
     return st.one_of(
-        st.just("*"), st.integers(1, high - low + 1).map(lambda step: f"*/{step}"),
+        st.just("*"),
+        st.integers(1, high - low + 1).map(lambda step: f"*/{step}"),
         st.lists(item, min_size=1, max_size=3).map(",".join),
-    )  # fmt: skip
+    )
 
 
 CRONS = st.tuples(field(0, 59), field(0, 23), field(1, 31), field(1, 12), field(0, 6)).map(" ".join)
@@ -114,25 +127,54 @@ def test_any_cron_fires_as_the_loop_says(text):
 
 @pytest.mark.parametrize(
     "said, sent",
-    [("30 2 * * *", "0 30 2 * * *"), ("0 9 * * mon-fri", "0 0 9 * * 1-5"), ("0 9 * * 7", "0 0 9 * * 0"),
-     ("0 9 * * fri-sun", "0 0 9 * * 0,5,6"), ("0 9 * * 5-7", "0 0 9 * * 0,5,6"), ("0 9 ? * ?", "0 0 9 * * *"),
-     ("0 9 1 Jan,JUL *", "0 0 9 1 1,7 *"), ("0-59 0-23 * 1-12 *", "0 * * * * *"), ("0 0 */2 * *", "0 0 0 */2 * *"),
-     ("0 9 * * sun-sun", "0 0 9 * * 0"), ("0 0 1-31 * 1", "0 0 0 1-31 * 1")],
-)  # fmt: skip
+    [
+        ("30 2 * * *", "0 30 2 * * *"),
+        ("0 9 * * mon-fri", "0 0 9 * * 1-5"),
+        ("0 9 * * 7", "0 0 9 * * 0"),
+        ("0 9 * * fri-sun", "0 0 9 * * 0,5,6"),
+        ("0 9 * * 5-7", "0 0 9 * * 0,5,6"),
+        ("0 9 ? * ?", "0 0 9 * * *"),
+        ("0 9 1 Jan,JUL *", "0 0 9 1 1,7 *"),
+        ("0-59 0-23 * 1-12 *", "0 * * * * *"),
+        ("0 0 */2 * *", "0 0 0 */2 * *"),
+        ("0 9 * * sun-sun", "0 0 9 * * 0"),
+        ("0 0 1-31 * 1", "0 0 0 1-31 * 1"),
+    ],
+)
 def test_kubeflow_gets_seconds_first_and_numbers_only(said, sent):
     assert parse_cron(said).kubeflow == sent
 
 
 @pytest.mark.parametrize(
     "text, why",
-    [("0 30 2 * * *", "six fields"), ("30 2 * *", "4 fields"), ("", "0 fields"), ("@daily", "1 field"),
-     ("60 2 * * *", "'60' is not 0 to 59"), ("30 24 * * *", "'24' is not 0 to 23"), ("0 0 0 * *", "'0' is not 1 to 31"),
-     ("0 0 32 * *", "not 1 to 31"), ("0 0 * 13 *", "not 1 to 12 or jan to dec"), ("0 0 * * 8", "not 0 to 7 or sun to sat"),
-     ("*/0 * * * *", "step 0 is not between 1 and 60"), ("*/61 * * * *", "step 61"), ("*/x * * * *", "step x"),
-     ("0 22-2 * * *", "goes down"), ("1- * * * *", "no number"), ("1,,2 * * * *", "no number"), ("*-5 * * * *", "no range"),
-     ("*,5 * * * *", "beside others"), ("0 0 L * *", "'L' is not"), ("0 0 * * 5#2", "no number"), ("-5 * * * *", "no number"),
-     ("0 0 15W * *", "'15W' is not"), ("1/2/3 * * * *", "no number"), ("٣ * * * *", "is not 0 to 59"), ("0 0 * feb-jan *", "goes down")],
-)  # fmt: skip
+    [
+        ("0 30 2 * * *", "six fields"),
+        ("30 2 * *", "4 fields"),
+        ("", "0 fields"),
+        ("@daily", "1 field"),
+        ("60 2 * * *", "'60' is not 0 to 59"),
+        ("30 24 * * *", "'24' is not 0 to 23"),
+        ("0 0 0 * *", "'0' is not 1 to 31"),
+        ("0 0 32 * *", "not 1 to 31"),
+        ("0 0 * 13 *", "not 1 to 12 or jan to dec"),
+        ("0 0 * * 8", "not 0 to 7 or sun to sat"),
+        ("*/0 * * * *", "step 0 is not between 1 and 60"),
+        ("*/61 * * * *", "step 61"),
+        ("*/x * * * *", "step x"),
+        ("0 22-2 * * *", "goes down"),
+        ("1- * * * *", "no number"),
+        ("1,,2 * * * *", "no number"),
+        ("*-5 * * * *", "no range"),
+        ("*,5 * * * *", "beside others"),
+        ("0 0 L * *", "'L' is not"),
+        ("0 0 * * 5#2", "no number"),
+        ("-5 * * * *", "no number"),
+        ("0 0 15W * *", "'15W' is not"),
+        ("1/2/3 * * * *", "no number"),
+        ("٣ * * * *", "is not 0 to 59"),
+        ("0 0 * feb-jan *", "goes down"),
+    ],
+)
 def test_what_is_no_crontab_is_refused_for_its_own_reason(text, why):
     with pytest.raises(HeadraceError) as refused:
         parse_cron(text)
@@ -158,10 +200,19 @@ def test_a_shifted_cron_fires_at_the_same_moments(text, minutes):
 
 @pytest.mark.parametrize(
     "text, minutes, expected",
-    [("30 2 * * *", -60, "30 1 * * *"), ("30 2 * * *", -330, "0 21 * * *"), ("30 2 * * 1", -330, "0 21 * * 0"),
-     ("30 20 * * 6", 330, "0 2 * * 0"), ("15,45 9 * * *", 30, None), ("30 2 1 * *", -330, None), ("30 2 1 * *", -60, "30 1 1 * *"),
-     ("0 * * * 1", -60, None), ("0 * * * *", 330, "30 * * * *"), ("*/15 * * * *", 30, "*/15 * * * *")],
-)  # fmt: skip
+    [
+        ("30 2 * * *", -60, "30 1 * * *"),
+        ("30 2 * * *", -330, "0 21 * * *"),
+        ("30 2 * * 1", -330, "0 21 * * 0"),
+        ("30 20 * * 6", 330, "0 2 * * 0"),
+        ("15,45 9 * * *", 30, None),
+        ("30 2 1 * *", -330, None),
+        ("30 2 1 * *", -60, "30 1 1 * *"),
+        ("0 * * * 1", -60, None),
+        ("0 * * * *", 330, "30 * * * *"),
+        ("*/15 * * * *", 30, "*/15 * * * *"),
+    ],
+)
 def test_a_shift_over_midnight_moves_days_of_the_week_and_nothing_it_cannot(text, minutes, expected):
     moved = shifted(parse_cron(text), minutes)
     assert (moved.text if moved else None) == expected
