@@ -197,6 +197,12 @@ CODES = {
     "HR-KFP-069": Code(SYSTEM, "Kubernetes API not usable", "Logs are read with the cluster's own credentials or those of the current kubeconfig context, which needs the right to get and list pods and pods/log."),
     # Kubeflow: child jobs of a step
     # Kubeflow: playing a compiled pipeline without a cluster
+    "HR-KFP-090": Code(USER, "cannot be played without a cluster", "`headrace kubeflow simulate` plays container steps, sub-DAGs, exit tasks and conditions that compare parameters, for the releases 2.14 to 2.17. Loops, importers and names of secrets that only a run knows need a cluster."),
+    "HR-KFP-091": Code(USER, "parameter refused by Kubeflow", "The message is that of Kubeflow's API server: every parameter without a default needs a value, of its type, and no other parameter is taken."),
+    "HR-KFP-092": Code(USER, "secret or ConfigMap not given", "A step reads a secret or ConfigMap that exists on the cluster only. Give its values with `--secret` or `--secret-file`; on a cluster the pod would never start."),
+    "HR-KFP-093": Code(USER, "mount path cannot be used on this machine", "Without a cluster nothing is mounted: a volume's mount path has to be a folder of this machine that can be written to, and that of a secret has to be in a folder that `--writable` names."),
+    "HR-KFP-094": Code(USER, "folder cannot be used by a simulation", "A simulation takes a work folder of its own, and its steps may write to no folder that holds their code."),
+    "HR-KFP-095": Code(USER, "secret cannot be read", "`--secret` takes NAME/KEY=VALUE, `--secret-file` a YAML file of Secrets and ConfigMaps as kubectl prints them."),
 }
 
 
