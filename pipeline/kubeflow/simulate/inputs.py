@@ -160,11 +160,10 @@ def _artifact(key: str, source: Mapping, scope: Scope) -> dict:
         return {name: value for name, value in scope.artifacts[outer].items() if name != "type"}
     output = source["taskOutputArtifact"]
     producer = _producer(output["producerTask"], scope)
-    if output["outputArtifactKey"] not in producer.artifacts:
-        raise StepError(
-            f'cannot find output artifact key "{output["outputArtifactKey"]}" in producer task "{output["producerTask"]}"'
-        )
-    return producer.artifacts[output["outputArtifactKey"]]
+    wanted = output["outputArtifactKey"]
+    if wanted not in producer.artifacts:
+        raise StepError(f'cannot find output artifact key "{wanted}" in producer task "{output["producerTask"]}"')
+    return producer.artifacts[wanted]
 
 
 def _producer(name: str, scope: Scope) -> Finished:

@@ -73,11 +73,9 @@ def _declared(root: Mapping) -> Mapping[str, Mapping]:
 def _check(name: str, value: object, type_name: str) -> None:
     if type_name in KINDS.get(kind_of(value), ()):
         return
-    if type_name in WORDS:
-        word = WORDS[type_name]
-        what = f"input parameter {name} requires type {word}, but the input parameter is not of {word} value type"
-    else:
-        what = f"input parameter {name} requires type double or integer, but the parameter value is not of number value type"
+    wanted, found = (WORDS[type_name],) * 2 if type_name in WORDS else ("double or integer", "number")
+    of = "the parameter value" if found == "number" else "the input parameter"
+    what = f"input parameter {name} requires type {wanted}, but {of} is not of {found} value type"
     raise _refused(what, repr(value), f"a {type_name}", name)
 
 

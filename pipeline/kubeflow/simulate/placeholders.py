@@ -1,7 +1,7 @@
 """The command line of a step, filled in as the driver and the launcher do.
 
-Sources: kubeflow/pipelines backend/src/v2/component/launcher_v2.go compileCmdAndArgs, getPlaceholders, addDefaultParams;
-backend/src/v2/driver/util.go resolveContainerArgs (from 2.17).
+Sources: kubeflow/pipelines backend/src/v2/component/launcher_v2.go compileCmdAndArgs, getPlaceholders and
+addDefaultParams; backend/src/v2/driver/util.go resolveContainerArgs (from 2.17).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import string
 import sys
 import uuid
 from collections.abc import Callable, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from components import confine
@@ -48,7 +48,7 @@ class Run:
             options.run_id or str(uuid.uuid4()),
             f"{plan.name} simulated",
             f"{plan.name}-{suffix}",
-            datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
         self.uri = f"{ROOT_URI}/{plan.name}/{self.values.uuid}"
         self.store = Store(self.folder / "store", self.uri)
