@@ -25,7 +25,7 @@ async def run_dag(run: Run, component: Mapping, scope: Scope) -> Finished:
     running: dict[asyncio.Task, str] = {}
     try:
         while True:
-            for name in [name for name in waiting if _ready(name, tasks[name], needed[name], scope)]:
+            for name in [name for name in waiting if _ready(tasks[name], needed[name], scope)]:
                 waiting.remove(name)
                 running[asyncio.create_task(_run_task(run, name, tasks[name], scope))] = name
             if not running:
@@ -43,7 +43,7 @@ async def run_dag(run: Run, component: Mapping, scope: Scope) -> Finished:
     return _ended(component["dag"], scope)
 
 
-def _ready(name: str, task: Mapping, needed: list[str], scope: Scope) -> bool:
+def _ready(task: Mapping, needed: list[str], scope: Scope) -> bool:
     states = [scope.finished[one].state if one in scope.finished else "" for one in needed]
     if is_exit(task):
         return all(state in (SUCCEEDED, FAILED) for state in states)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import shutil
 import sys
 import uuid
@@ -20,6 +18,7 @@ from pipeline.kubeflow.simulate.placeholders import driver_arguments, fill_in, w
 from pipeline.kubeflow.simulate.process import Command, Ended, run_process
 from pipeline.kubeflow.simulate.retry import NEVER, Retry
 from pipeline.kubeflow.simulate.run import Run
+from pipeline.kubeflow.simulate.store import local_path
 
 REFUSED = 1  # exit code of a launcher that does not accept what a step wrote
 PYTHONS = ("python", "python3")
@@ -104,14 +103,12 @@ async def _attempts(run: Run, step: Step) -> Finished:
             deadline = retry.max_duration_s - elapsed_s
         ended = await _pod(run, step, index, deadline, retry.limit != NEVER)
         elapsed_s += ended.seconds
-        message, finished = _publish(run, step, ended)
+        message, finished = _publish(run, step, index, ended)
         exit_code = ended.exit_code or (REFUSED if message else 0)
         attempts.append(Attempt(exit_code, round(ended.seconds, 3), _log(step, index), message))
         if not message:
             run.ended(
-                StepResult(
-                    step.name, SUCCEEDED, tuple(attempts), finished.parameters, tuple(_artifacts(run, step, finished))
-                )
+                StepResult(step.name, SUCCEEDED, tuple(attempts), finished.parameters, tuple(_artifacts(run, finished)))
             )
             return finished
         wait_s, why = retry.wait(len(attempts), elapsed_s)
@@ -160,7 +157,7 @@ async def _pod(run: Run, step: Step, index: int, deadline_s: float | None, retri
     )
 
 
-def _publish(run: Run, step: Step, ended: Ended) -> tuple[str, Finished]:
+def _publish(run: Run, step: Step, index: int, ended: Ended) -> tuple[str, Finished]:
     """Return why an attempt failed, empty when it did not, and what it gives to later tasks."""
     if ended.exit_code or ended.killed:
         reason = f"exit code {ended.exit_code}"
@@ -173,7 +170,7 @@ def _publish(run: Run, step: Step, ended: Ended) -> tuple[str, Finished]:
         for key, listed in given["artifacts"].items():
             artifact = outputs.merged(key, listed["artifacts"][0], executor_output)
             if key == outputs.LOGS:
-                _keep_log(step, artifact["uri"])
+                _keep_log(step, index, artifact["uri"])
             warning = run.store.upload(key, artifact["uri"], step.pod_root)
             if warning:
                 run.notes.append(f"{step.name}: {warning}")
@@ -183,7 +180,7 @@ def _publish(run: Run, step: Step, ended: Ended) -> tuple[str, Finished]:
     return "", Finished(SUCCEEDED, "COMPLETE", parameters, recorded)
 
 
-def _artifacts(run: Run, step: Step, finished: Finished) -> list[Artifact]:
+def _artifacts(run: Run, finished: Finished) -> list[Artifact]:
     return [
         Artifact(key, found["uri"], run.store.path(found["uri"]), found["metadata"])
         for key, found in finished.artifacts.items()
@@ -194,10 +191,8 @@ def _log(step: Step, index: int) -> Path:
     return step.folder / f"attempt-{index}.log"
 
 
-def _keep_log(step: Step, uri: str) -> None:
+def _keep_log(step: Step, index: int, uri: str) -> None:
     """Put the log where the launcher writes it."""
-    logs = sorted(step.folder.glob("attempt-*.log"), key=os.path.getmtime)
-    target = outputs.local_path(uri, step.pod_root)
+    target = local_path(uri, step.pod_root)
     if target is not None:
-        with contextlib.suppress(OSError):
-            os.link(logs[-1], target)
+        shutil.copyfile(_log(step, index), target)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.kubeflow.simulate.model import FAILED, SUCCEEDED, Event, Result
 
-NAME_CELLS = 24
+NAME_CELLS = 28
 LAST_LINES = 20
 MARKS = {"SUCCEEDED": "ok", "FAILED": "failed", "SKIPPED": "skipped", "OMITTED": "omitted"}
 

@@ -2,6 +2,7 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -166,7 +167,7 @@ print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pi
     pid = int(play.lines("a")[0])
     for _ in range(100):  # the group was ended; its members are reaped by the system soon after
         try:
-            state = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
         except FileNotFoundError:
             return
         if state == "Z":
