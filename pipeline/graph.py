@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.config.model import TaskConfig
-from pipeline.config.paths import artifacts_dir, metadata_path, serving_dir
+from pipeline.config.paths import artifacts_dir, serving_dir
 from pipeline.nodes import BY_ID
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ def build(config: TaskConfig, task_dir: str) -> Pipeline:
         task_dir: folder of features.py and model.py.
     """
     from tfx.dsl.components.common.resolver import Resolver
-    from tfx.orchestration import metadata
     from tfx.orchestration.pipeline import Pipeline
     from tfx.types import standard_artifacts
     from tfx.types.channel import Channel
@@ -129,7 +128,7 @@ def build(config: TaskConfig, task_dir: str) -> Pipeline:
             pusher,
         ],
         enable_cache=False,  # the content key decides; TFX's key sees neither code nor what a file holds
-        metadata_connection_config=metadata.sqlite_metadata_connection_config(metadata_path(config)),
+        # no metadata_connection_config: the store belongs to whoever runs the pipeline
     )
 
 

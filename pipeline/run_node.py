@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from components.reporting import Listener, Outcome, listening
 from pipeline.config.model import TaskConfig
+from pipeline.config.paths import metadata_path
 from pipeline.environment import import_launcher, skip_library_autograph
 from pipeline.errors import HeadraceError
 from pipeline.graph import build
@@ -39,13 +40,11 @@ def bind_run(ir: pipeline_pb2.Pipeline, run_id: str) -> pipeline_pb2.Pipeline:
     return ir
 
 
-def local_metadata(ir: pipeline_pb2.Pipeline) -> Metadata:
-    """Return the ML Metadata store that the representation itself names: a file beside the runs."""
+def local_metadata(config: TaskConfig) -> Metadata:
+    """Return the ML Metadata store of a task on this machine: a SQLite file beside the runs."""
     from tfx.orchestration import metadata
-    from tfx.orchestration.local import runner_utils
 
-    config = runner_utils.extract_local_deployment_config(ir).metadata_connection_config
-    return metadata.Metadata(getattr(config, config.WhichOneof("connection_config")))
+    return metadata.Metadata(metadata.sqlite_metadata_connection_config(metadata_path(config)))
 
 
 def run_node(

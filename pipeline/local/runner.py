@@ -72,7 +72,7 @@ class Session:
         self._tfx = run_node
         ir = run_node.compile_ir(run.config, run.request.task.task_dir)
         self._ir = run_node.bind_run(ir, run.record["run_id"])
-        self._metadata = run_node.local_metadata(self._ir)
+        self._metadata = run_node.local_metadata(run.config)
         for node_id, entry in run.nodes.items():
             if entry["status"] == "cached" and not self.publish_cached(node_id, entry):
                 raise HeadraceError(
