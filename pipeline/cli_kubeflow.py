@@ -6,13 +6,62 @@ import sys
 
 import click
 
-from pipeline.cli_base import Group, coded, json_option, print_json
+from pipeline.cli_base import (
+    Group,
+    coded,
+    json_option,
+    layer_options,
+    prepare,
+    print_json,
+    show_document,
+    task_argument,
+)
 from pipeline.cli_kubeflow_publish import COMMANDS as PUBLISHING
+from pipeline.config.load import Layers
 
 
 @click.group(cls=Group)
 def kubeflow() -> None:
     """The same pipeline as a Kubeflow DAG: compile, simulate, publish, schedule."""
+
+
+@kubeflow.command("compile")
+@task_argument
+@click.option("-o", "--output", required=True, metavar="FILE", help="YAML file to write.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["package", "custom-resources"]),
+    default="package",
+    show_default=True,
+    help="What to write: what Kubeflow's upload takes, or Pipeline and PipelineVersion objects for GitOps.",
+)
+@click.option("--label", help="Version label of custom resources. Default: as publish takes it.")
+@click.option(
+    "--quota", metavar="FILE.yaml", help="ResourceQuota that the steps have to fit, as kubectl get -o yaml has it."
+)
+@layer_options
+@json_option
+@coded
+def compile_command(
+    task: str, output: str, form: str, label: str | None, quota: str | None, layers: Layers, as_json: bool
+) -> None:
+    """Compile TASK into the YAML that Kubeflow Pipelines 2.14 to 2.17 take, and check it as the server will.
+
+    The same task, settings and headrace give the same bytes. Nothing is sent anywhere.
+
+    \b
+    Examples:
+      headrace kubeflow compile flights -o flights.yaml --env dev --set kubernetes.step.image=REGISTRY/headrace@sha256:...
+      headrace kubeflow compile flights -o flights.yaml --env prod --quota quota.yaml
+      headrace kubeflow compile flights -o flights.yaml --env prod --format custom-resources
+    """
+    from pipeline.kubeflow import written
+
+    prepare()
+    request = written.Request(task, output, form, label, quota, layers)
+    document, values = written.write(request)
+    show_document(document, values, as_json)
 
 
 @kubeflow.command()

@@ -158,6 +158,7 @@ CODES = {
     "HR-KFP-015": Code(USER, "resources wrong", "Quantities are those of Kubernetes (2, 500m, 8Gi), requests stay within limits, accelerators are named as nodes name them (nvidia.com/gpu)."),
     "HR-KFP-016": Code(USER, "platform specification wrong", "The Kubernetes document names executors of the pipeline, and what it adds must be something that one pod can have."),
     "HR-KFP-017": Code(USER, "step does not fit the quota", "Kubernetes would never create its pod, and the run would wait for ever."),
+    "HR-KFP-018": Code(USER, "quota cannot be read", "`--quota` takes a ResourceQuota, or a list of them, as `kubectl get -o yaml` has it."),
     # Kubeflow: a step (step, metadata, staging)
     "HR-KFP-020": Code(SYSTEM, "part of the pipeline damaged", "Each step gets its part of TFX's intermediate representation with its hash, and refuses any other bytes."),
     "HR-KFP-021": Code(USER, "settings of ML Metadata missing or wrong", "Steps share MySQL, PostgreSQL or an ML Metadata gRPC server, from HEADRACE_METADATA_* in their environment. SQLite is refused on a cluster."),

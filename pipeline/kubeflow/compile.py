@@ -32,6 +32,13 @@ PREPARE = "prepare"  # creates the tables of ML Metadata before any node runs, s
 NOTIFY = "notify"
 GUARDED = "pipeline"  # the task that holds all others when the end of a run is to be told
 PYTHON = "python"
+BACKOFF_S = 30
+LONGEST_S = 86_400  # of one attempt at a step without timeout_s
+LABELS = {
+    "app.kubernetes.io/part-of": "headrace",
+    "app.kubernetes.io/component": "step",
+}  # k8s/base/network.yaml selects them
+KEEP = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}  # bare pods, which no disruption budget can protect
 RUN_ID = "{{$.pipeline_job_uuid}}"
 
 
@@ -233,15 +240,21 @@ def _guarded(root: dict, tasks: dict, components: dict, parameters: list[Paramet
 
 
 def _retry(settings: StepConfig) -> dict:
-    """A step that has failed for good says so at once when it is tried again; waiting helps the other faults."""
+    """Return when a step is tried again: after every failure, since Argo knows no families of errors.
+
+    A step that has failed for good says so at once (`pipeline.kubeflow.step`). Argo counts `backoffMaxDuration` from
+    the start of the first attempt: an attempt that would start later is never made, and one that runs then is ended.
+    So it covers every attempt and every wait. Source: argo-workflows workflow/controller/operator.go, processNodeRetries.
+    """
     if not settings.retries:
         return {}
+    waits = sum(BACKOFF_S * 2**attempt for attempt in range(settings.retries))
     return {
         "retryPolicy": {
             "maxRetryCount": settings.retries,
-            "backoffDuration": "30s",
+            "backoffDuration": f"{BACKOFF_S}s",
             "backoffFactor": 2.0,
-            "backoffMaxDuration": "600s",
+            "backoffMaxDuration": f"{(settings.retries + 1) * (settings.timeout_s or LONGEST_S) + waits}s",
         }
     }
 
@@ -328,6 +341,7 @@ def _platform(cluster: KubernetesConfig, settings: StepConfig) -> dict:
         if settings.shared_memory
         else None,
         "activeDeadlineSeconds": settings.timeout_s,
+        "podMetadata": {"labels": LABELS, "annotations": KEEP},
         "fieldPathAsEnv": [
             {"name": "HEADRACE_POD_NAME", "fieldPath": "metadata.name"},
             {"name": "HEADRACE_POD_UID", "fieldPath": "metadata.uid"},

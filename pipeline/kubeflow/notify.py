@@ -63,12 +63,14 @@ def body(executor_input: ExecutorInput) -> dict:
     status = status if isinstance(status, dict) else {}
     resource = str(status.get("pipelineJobResourceName", ""))
     state = str(status.get("state", "UNKNOWN"))
+    # RUNNING is told too, of a run whose pod was killed: only COMPLETE is a success
+    ended = "succeeded" if state in ("COMPLETE", "SUCCEEDED") else "failed"
     name = resource.rpartition("/")[2] or executor_input.run_id
     return {
-        "text": f"headrace: {name} {state.lower()}, run {executor_input.run_id}",
+        "text": f"headrace: {name} {ended}, run {executor_input.run_id}",
         "pipeline": name,
         "run_id": executor_input.run_id,
-        "state": state,
+        "state": ended,
     }
 
 

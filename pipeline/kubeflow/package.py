@@ -30,14 +30,18 @@ class Package:
 
     def text(self) -> str:
         """Return the YAML file: keys sorted, lines never folded, so that equal pipelines are equal bytes."""
-        import yaml
-
-        documents = [self.pipeline, self.platform] if self.platform else [self.pipeline]
-        return yaml.dump_all(documents, Dumper=_dumper(), sort_keys=True, width=float("inf"), allow_unicode=True)
+        return dump([self.pipeline, self.platform] if self.platform else [self.pipeline])
 
     def sha256(self) -> str:
         """Return the digest of the file's text as hex."""
         return text_digest(self.text())
+
+
+def dump(documents: list[dict]) -> str:
+    """Return documents as YAML, the same bytes each time."""
+    import yaml
+
+    return yaml.dump_all(documents, Dumper=_dumper(), sort_keys=True, width=float("inf"), allow_unicode=True)
 
 
 def read_package(path: str | Path) -> Package:

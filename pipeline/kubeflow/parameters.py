@@ -47,7 +47,7 @@ class Parameter:
 
     def type_only(self) -> dict:
         """Return its definition for a step."""
-        return {"parameterType": self.kind}
+        return {"parameterType": self.kind, **({"isOptional": True} if self.default is None else {})}
 
     def definition(self) -> dict:
         """Return its definition for the pipeline, with the default."""

@@ -109,7 +109,6 @@ def test_workers_that_a_step_starts_carry_the_labels_that_policies_pick():
     assert labels_of("worker").items() <= job.labels.items()
 
 
-@pytest.mark.xfail(strict=True, raises=KeyError, reason="compile.py does not label the steps' pods yet (podMetadata)")
 @pytest.mark.parametrize("folder", OVERLAYS)
 def test_steps_carry_the_labels_that_policies_pick(folder):
     from pipeline.kubeflow.compile import compile_package

@@ -72,6 +72,7 @@ class FakeKfp:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # an answer in one packet: two would wait for each other
 
             def log_message(self, *_):
                 pass

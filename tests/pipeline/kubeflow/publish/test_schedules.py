@@ -287,11 +287,11 @@ class Turns:
 
 @pytest.mark.parametrize("tick", [4, 1], ids=["several in one second", "a second each"])
 def test_two_commands_end_with_exactly_one_in_any_order_of_their_calls(kfp_server, api, published, monkeypatch, tick):
-    """All orders of the five calls of each (list, create, read back, list, delete), first those that alternate."""
+    """Orders of each one's first calls (list, create, read back, list); a deletion follows where it may."""
     monkeypatch.setattr("pipeline.kubeflow.publish.schedules.TIE_WAIT_S", 0)
-    orders = sorted(set(itertools.permutations([0] * 4 + [1] * 4)), key=lambda order: hash(order) % 997)[:40]
+    orders = sorted(set(itertools.permutations([0] * 4 + [1] * 4)))
     wanted = [settings(api, cron=f"{number} 2 * * *") for number in range(2)]
-    for number, order in enumerate([(0, 1) * 5, (1, 0) * 5, *orders]):
+    for number, order in enumerate([(0, 1) * 6, (1, 0) * 6, *orders]):
         clock = itertools.count(2_000_000_000 * tick + number * 1000 * tick)
         kfp_server.clock = lambda clock=clock: next(clock) // tick
         kfp_server.recurring.clear()
