@@ -17,6 +17,6 @@ setup(
     # no install_requires: requirements/<stack>.lock is the one list of dependencies, ranges here would argue with it
     packages=find_namespace_packages(include=["pipeline", "pipeline.*", "components", "components.*"]),
     package_dir={"": "."},  # makes the editable install a plain path entry: no import hook, so a faster start
-    package_data={"pipeline": ["tasks/**/*.yaml", "config/environments/*.yaml", "report/templates/*", "report/templates/**/*"]},
+    package_data={"pipeline": ["tasks/*/*.yaml", "config/environments/*.yaml", "report/templates/*"]},
     entry_points={"console_scripts": ["headrace = pipeline.cli:main"]},
 )

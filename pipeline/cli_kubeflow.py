@@ -52,7 +52,7 @@ def compile_command(
 
     \b
     Examples:
-      headrace kubeflow compile flights -o flights.yaml --env dev --set kubernetes.step.image=REGISTRY/headrace@sha256:...
+      headrace kubeflow compile flights -o flights.yaml --env dev --set kubernetes.step.image=IMAGE@sha256:...
       headrace kubeflow compile flights -o flights.yaml --env prod --quota quota.yaml
       headrace kubeflow compile flights -o flights.yaml --env prod --format custom-resources
     """

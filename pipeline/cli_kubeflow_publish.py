@@ -302,6 +302,7 @@ def _publish(api: Any, loaded: Any, label: str | None) -> tuple[Any, list, dict]
     """Compile and publish a task; return what was published, as lines and as values too."""
     from pipeline.cli_base import prepare
     from pipeline.kubeflow.compile import compile_task
+    from pipeline.kubeflow.gate import grouped
     from pipeline.kubeflow.publish import versions
 
     prepare()
@@ -311,7 +312,7 @@ def _publish(api: Any, loaded: Any, label: str | None) -> tuple[Any, list, dict]
     status = "new" if published.new else "unchanged"
     lines = [
         ("compiled", [f"{package.name}  {steps} steps  sha256 {published.sha256[:12]}"]),
-        *(("warning", [str(warning)]) for warning in warnings),
+        *(("warning", [line]) for line in grouped(warnings)),
         ("published", [f"{published.version} ({status})"]),
     ]
     values = {

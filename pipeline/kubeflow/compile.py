@@ -244,7 +244,9 @@ def _retry(settings: StepConfig) -> dict:
 
     A step that has failed for good says so at once (`pipeline.kubeflow.step`). Argo counts `backoffMaxDuration` from
     the start of the first attempt: an attempt that would start later is never made, and one that runs then is ended.
-    So it covers every attempt and every wait. Source: argo-workflows workflow/controller/operator.go, processNodeRetries.
+    So it covers every attempt and every wait.
+
+    Source: argo-workflows workflow/controller/operator.go, processNodeRetries.
     """
     if not settings.retries:
         return {}

@@ -116,12 +116,12 @@ def _explained(error: Exception, environ: Mapping[str, str]) -> HeadraceError:
             f"ML Metadata does not answer: {where}",
             seen=[bounded(unreachable), text],
             expected="a database that takes connections from this pod",
-            fix=["kubectl get pods,svc -l app.kubernetes.io/name=headrace-metadata", "the step is tried again by itself"],
+            fix=["kubectl get pods,svc -l app.kubernetes.io/name=headrace-metadata", "the step is tried again"],
         )
     return HeadraceError(
         "HR-KFP-023",
         f"ML Metadata refuses the connection: {where}",
         seen=[text, f"user {environ.get(f'{PREFIX}USER', '-')!r}, database {environ.get(f'{PREFIX}DATABASE', '-')!r}"],
-        expected="a database that exists, and the user and password of the secret that kubernetes.metadata.secret names",
+        expected="a database that exists, and user and password of the secret that kubernetes.metadata.secret names",
         fix=["kubectl get secret headrace-metadata -o yaml   holds username and password, base64"],
     )

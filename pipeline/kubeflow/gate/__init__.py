@@ -9,7 +9,7 @@ from __future__ import annotations
 from pipeline.kubeflow.gate.containers import check_containers, check_sizes
 from pipeline.kubeflow.gate.dataflow import check_dataflow
 from pipeline.kubeflow.gate.expressions import check_expressions
-from pipeline.kubeflow.gate.finding import Finding, refuse_errors
+from pipeline.kubeflow.gate.finding import Finding, grouped, refuse_errors
 from pipeline.kubeflow.gate.names import check_names
 from pipeline.kubeflow.gate.platform import check_platform
 from pipeline.kubeflow.gate.quota import fits_quota
@@ -18,7 +18,7 @@ from pipeline.kubeflow.gate.spec import parse
 from pipeline.kubeflow.gate.tasks import check_tasks
 from pipeline.kubeflow.package import Package
 
-__all__ = ["Finding", "check", "fits_quota", "refuse_errors", "require"]
+__all__ = ["Finding", "check", "fits_quota", "grouped", "refuse_errors", "require"]
 
 
 def check(package: Package, production: bool = False) -> list[Finding]:

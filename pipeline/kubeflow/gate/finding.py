@@ -89,6 +89,17 @@ class Finding:
         return f"{self.where}: {self.what}"
 
 
+def grouped(findings: Iterable[Finding]) -> list[str]:
+    """Return findings as lines; the same fault in many places is one line that names the first of them."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for finding in findings:
+        places.setdefault((finding.rule, finding.what), []).append(finding.where)
+    return [
+        f"[{rule}] {found[0]}{f' and {len(found) - 1} more' if len(found) > 1 else ''}: {what}"
+        for (rule, what), found in places.items()
+    ]
+
+
 def refuse_errors(findings: Iterable[Finding]) -> list[Finding]:
     """Return the warnings among findings.
 
@@ -101,8 +112,8 @@ def refuse_errors(findings: Iterable[Finding]) -> list[Finding]:
         return found
     raise HeadraceError(
         errors[0].code,
-        f"Kubeflow would not run this pipeline: {errors[0]}",
-        seen=[f"[{error.rule}] {error}" for error in errors],
+        f"Kubeflow would not run this pipeline: {errors[0].what}",
+        seen=grouped(errors),
         expected="two documents that KFP 2.14 to 2.17 accept and run",
         fix=list(dict.fromkeys(error.fix for error in errors)),
     )

@@ -156,7 +156,7 @@ def _wrong(seen: list[str]) -> HeadraceError:
         "HR-KFP-086",
         "the worker pod was not started as headrace starts it",
         seen=seen,
-        expected="-- COMMAND..., with HEADRACE_WORKER_HOSTS=HOST:PORT,... and JOB_COMPLETION_INDEX, or TFJob's TF_CONFIG",
+        expected="-- COMMAND..., HEADRACE_WORKER_HOSTS=HOST:PORT,... and JOB_COMPLETION_INDEX, or TFJob's TF_CONFIG",
         fix=["kubernetes.steps.Trainer.workers.image names an image of the same headrace version as the step's"],
     )
 

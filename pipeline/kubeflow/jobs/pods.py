@@ -38,7 +38,9 @@ def pod_template(job: ChildJob, tpu: Slice | None, env: dict[str, str]) -> dict:
         "affinity": affinity
         and {
             "nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": affinity}]}
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [{"matchExpressions": affinity}]
+                }
             }
         },
         "tolerations": _tolerations(job, tpu),

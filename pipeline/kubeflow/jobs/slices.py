@@ -48,7 +48,9 @@ def slice_of(workers: WorkersConfig, step: StepConfig) -> Slice | None:
     if workers.tpu_accelerator in KNOWN:
         dimensions, allowed = KNOWN[workers.tpu_accelerator]
         if len(sides) != dimensions:
-            raise _refused(workers, f"a topology of {dimensions} numbers", "kubernetes.steps.Trainer.workers.tpu_topology")
+            raise _refused(
+                workers, f"a topology of {dimensions} numbers", "kubernetes.steps.Trainer.workers.tpu_topology"
+            )
         if per_host not in allowed:
             expected = f"{' or '.join(map(str, allowed))} chips a host, not {per_host}"
             raise _refused(workers, expected, "kubernetes.steps.Trainer.accelerator.count")

@@ -186,5 +186,8 @@ def test_an_unreachable_server_exits_as_transient_and_as_json(headrace, kfp_serv
 
 
 def test_warnings_of_the_checks_are_told(headrace, monkeypatch):
-    monkeypatch.setattr("pipeline.kubeflow.compile.compile_task", lambda loaded: (compiled(), ["image by tag"]))
-    assert "warning    image by tag" in headrace("publish")[1]
+    from pipeline.kubeflow.gate import Finding
+
+    findings = [Finding("image-digest", place, "image by tag", "warning") for place in ("exec-a", "exec-b")]
+    monkeypatch.setattr("pipeline.kubeflow.compile.compile_task", lambda loaded: (compiled(), findings))
+    assert "warning    [image-digest] exec-a and 1 more: image by tag" in headrace("publish")[1]
