@@ -216,7 +216,7 @@ CODES = {
     "HR-KFP-086": Code(USER, "worker started the wrong way", "`python -m pipeline.kubeflow.jobs.bootstrap` needs what the child job's manifest puts into its environment."),
     "HR-KFP-087": Code(TRANSIENT, "worker evicted or preempted", "Kubernetes took the pod away for a more important one, for lack of resources on its node, or because the node went."),
     "HR-KFP-088": Code(TRANSIENT, "child job gone or in the way", "Somebody deleted it, a later attempt has taken it over, or an earlier one is still being deleted."),
-    "HR-KFP-089": Code(USER, "container of a worker cannot be started", "Kubernetes cannot set the container up, mostly for want of a secret, a ConfigMap or one of their keys."),
+    "HR-KFP-089": Code(USER, "pod of a worker refused", "Kubernetes cannot set the container up, mostly for want of a secret or a ConfigMap, or a rule of the cluster does not admit the pod."),
     # Kubeflow: playing a compiled pipeline without a cluster
     "HR-KFP-090": Code(USER, "cannot be played without a cluster", "`headrace kubeflow simulate` plays container steps, sub-DAGs, exit tasks and conditions that compare parameters, for the releases 2.14 to 2.17. Loops, importers and names of secrets that only a run knows need a cluster."),
     "HR-KFP-091": Code(USER, "parameter refused by Kubeflow", "The message is that of Kubeflow's API server: every parameter without a default needs a value, of its type, and no other parameter is taken."),

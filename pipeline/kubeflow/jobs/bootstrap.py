@@ -37,9 +37,7 @@ class Cluster:
 
     def tf_config(self) -> str:
         """Return TF_CONFIG. Worker 0 is the chief. Source: TensorFlow's guide "Multi-worker training with Keras"."""
-        return json.dumps(
-            {"cluster": {"worker": list(self.workers)}, "task": {"type": "worker", "index": self.index}}
-        )
+        return json.dumps({"cluster": {"worker": list(self.workers)}, "task": {"type": "worker", "index": self.index}})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -21,8 +21,13 @@ def place_of(kind: Kind) -> str:
 
 def ended(found: dict, kind: Kind) -> str:
     """Return the condition of a job that has ended: `Failed`, or `kind.succeeded`; empty while it goes on."""
+    return next((name for name in (kind.succeeded, "Failed") if condition(found, name)), "")
+
+
+def condition(found: dict, name: str) -> dict:
+    """Return the condition of that type if it holds; an empty one otherwise."""
     conditions = (found.get("status") or {}).get("conditions") or []
-    return next((c["type"] for c in conditions if c["type"] in (kind.succeeded, "Failed") and c["status"] == "True"), "")
+    return next((each for each in conditions if each["type"] == name and each["status"] == "True"), {})
 
 
 def take(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.errors import HeadraceError
+from pipeline.kubeflow.jobs.api import quota_exceeded
 from pipeline.kubeflow.jobs.manifest import LASTING, Kind
 
 PULLING = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "RegistryUnavailable")
@@ -16,9 +17,14 @@ WRONG_FROM_THE_START = ("InvalidImageName", "CreateContainerConfigError", "Creat
 RESTART_ATTEMPT = "jobset.sigs.k8s.io/restart-attempt"
 KILLED, MOST_SIGNALS = 137, 128
 
-SCHEDULING, IMAGE, CONTAINER_REFUSED = "HR-KFP-079", "HR-KFP-082", "HR-KFP-089"
+QUOTA, SCHEDULING, IMAGE, REFUSED = "HR-KFP-073", "HR-KFP-079", "HR-KFP-082", "HR-KFP-089"
 OUT_OF_MEMORY, LASTING_FAULT, EVICTED, FAILED = "HR-KFP-078", "HR-KFP-076", "HR-KFP-087", "HR-KFP-077"
-BY_WEIGHT = (OUT_OF_MEMORY, LASTING_FAULT, EVICTED, FAILED)  # the first of them explains the others: peers fail after it
+BY_WEIGHT = (
+    OUT_OF_MEMORY,
+    LASTING_FAULT,
+    EVICTED,
+    FAILED,
+)  # the first of them explains the others: peers fail after it
 
 
 @dataclass(frozen=True)
@@ -68,11 +74,16 @@ def trouble_of(pod: dict, kind: Kind) -> Trouble | None:
         if reason in PULLING:
             return Trouble(IMAGE, worker, says, attempt)
         if reason in WRONG_FROM_THE_START:
-            return Trouble(IMAGE if reason == "InvalidImageName" else CONTAINER_REFUSED, worker, says, attempt)
+            return Trouble(IMAGE if reason == "InvalidImageName" else REFUSED, worker, says, attempt)
     scheduled = _condition(status, "PodScheduled")
     if scheduled.get("status") == "False" and scheduled.get("reason") != "SchedulingGated":  # Kueue opens the gate
         return Trouble(SCHEDULING, worker, _joined(scheduled.get("reason"), scheduled.get("message")), attempt)
     return None
+
+
+def refused_pod(message: str) -> Trouble:
+    """Return why a pod was not even created, from what its operator met. The quota may get room; a rule does not pass."""
+    return Trouble(QUOTA if "exceeded quota" in message else REFUSED, "?", message)
 
 
 def has_started(pod: dict) -> bool:
@@ -83,6 +94,8 @@ def has_started(pod: dict) -> bool:
 
 def waiting_error(trouble: Trouble, waited_s: float) -> HeadraceError:
     """Return the error of a worker that waits for what does not come."""
+    if trouble.code == QUOTA:
+        return quota_exceeded(trouble.says)
     what, expected, fix = {
         SCHEDULING: (
             "no node takes a worker",
@@ -97,9 +110,9 @@ def waiting_error(trouble: Trouble, waited_s: float) -> HeadraceError:
             "an image that the nodes can pull, with kubernetes.image_pull_secrets where it is private",
             ["kubernetes.steps.Trainer.workers.image, or image, names it by digest", "docker manifest inspect IMAGE"],
         ),
-        CONTAINER_REFUSED: (
-            "a worker's container cannot be started",
-            "the secrets, ConfigMaps and volumes that kubernetes.steps.Trainer names",
+        REFUSED: (
+            "a worker's pod or container is refused",
+            "secrets, ConfigMaps and volumes that exist, and a pod that the cluster's rules admit",
             ["kubectl get secrets,configmaps,pvc", "headrace config show TASK   prints what the step names"],
         ),
     }[trouble.code]
@@ -135,12 +148,18 @@ def failure_error(failures: list[Trouble], job: str, says: str) -> HeadraceError
         EVICTED: (
             "a worker was evicted or preempted, more often than workers.max_restarts allows",
             "nodes that keep the workers until the end",
-            ["--set kubernetes.steps.Trainer.workers.max_restarts=...", "node_selector: nodes that are no spot machines"],
+            [
+                "--set kubernetes.steps.Trainer.workers.max_restarts=...",
+                "node_selector: nodes that are no spot machines",
+            ],
         ),
         FAILED: (
             f"the child job {job} has failed",
             "workers that end with exit code 0",
-            ["the log above has each failed worker's last lines", "--set kubernetes.steps.Trainer.workers.max_restarts=..."],
+            [
+                "the log above has each failed worker's last lines",
+                "--set kubernetes.steps.Trainer.workers.max_restarts=...",
+            ],
         ),
     }[code]
     return HeadraceError(code, what, [*map(str, ranked), *([f"{job}: {says}"] if says else [])], expected, fix)
