@@ -55,8 +55,9 @@ def _claims(store, base: str) -> dict[int, dict]:
         name = os.path.basename(path.rstrip("/"))
         if re.fullmatch(r"[0-9]{1,18}", name):
             found[int(name)] = {}
-    for path in store.find(f"{base}/{CLAIMS}"):
-        found[int(os.path.basename(path).removesuffix(".json"))] = json.loads(store.cat_file(path))
+    for path in store.find(f"{base}/{CLAIMS}"):  # also names the folder itself while its first object is written
+        if claimed := re.fullmatch(r"([0-9]{1,18})\.json", os.path.basename(path)):
+            found[int(claimed[1])] = json.loads(store.cat_file(path))
     return found
 
 
