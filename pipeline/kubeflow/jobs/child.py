@@ -100,11 +100,6 @@ class ChildJob:
         }
 
     @property
-    def siblings(self) -> str:
-        """Label selector of all jobs of this run and node, whatever they run."""
-        return f"{RUN}={label_value(self.run_id)},{NODE}={label_value(self.node_id)}"
-
-    @property
     def pods(self) -> str:
         """Label selector of the job's pods."""
         return f"{JOB}={self.name}"

@@ -11,7 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pipeline.errors import HeadraceError
 from pipeline.kubeflow.jobs import taking, troubles, watching

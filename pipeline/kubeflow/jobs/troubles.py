@@ -82,7 +82,7 @@ def trouble_of(pod: dict, kind: Kind) -> Trouble | None:
 
 
 def refused_pod(message: str) -> Trouble:
-    """Return why a pod was not even created, from what its operator met. The quota may get room; a rule does not pass."""
+    """Return why a pod was not even created, from what its operator met."""
     return Trouble(QUOTA if "exceeded quota" in message else REFUSED, "?", message)
 
 
@@ -102,7 +102,7 @@ def waiting_error(trouble: Trouble, waited_s: float) -> HeadraceError:
             "enough nodes with what the pod asks for, or an autoscaler that adds them",
             [
                 "kubectl get events --field-selector reason=FailedScheduling",
-                "kubernetes.steps.Trainer: cpu, memory, accelerator, node_selector, tolerations; fewer workers.replicas",
+                "kubernetes.steps.Trainer: cpu, memory, accelerator, node_selector, tolerations; fewer workers",
             ],
         ),
         IMAGE: (

@@ -17,22 +17,21 @@ class Patience:
 
     Args:
         schedule_s: for a node or room in the quota; autoscalers add a node in minutes, a TPU slice in more.
-        image_s: for an image; Kubernetes tries again by itself.
+        setup_s: for an image, a secret or the right to create a pod; Kubernetes tries again by itself.
         leave_s: for an earlier attempt's job to go away.
         look_s: between two looks at the clock and the events.
         window_s: of one watch.
     """
 
     schedule_s: float = 900.0
-    image_s: float = 180.0
+    setup_s: float = 180.0
     leave_s: float = LEAVE_S
     look_s: float = 5.0
     window_s: float = WINDOW_S
 
     def of(self, code: str) -> float:
-        """Return the patience with a worker that waits; none for what never passes."""
-        by_code = {troubles.SCHEDULING: self.schedule_s, troubles.QUOTA: self.schedule_s, troubles.IMAGE: self.image_s}
-        return by_code.get(code, 0.0)
+        """Return the patience with a worker that waits."""
+        return self.schedule_s if code in (troubles.SCHEDULING, troubles.QUOTA) else self.setup_s
 
 
 @dataclass
