@@ -25,7 +25,7 @@ from pipeline.kubeflow.gate import Finding, require
 from pipeline.kubeflow.ir import EncodedNode, cut, encode
 from pipeline.kubeflow.package import SCHEMA_VERSION, Package
 from pipeline.kubeflow.parameters import Parameter, declared_parameters
-from pipeline.kubeflow.training import encode_job
+from pipeline.kubeflow.training import LONGEST_S, encode_job
 from pipeline.nodes import NODES, Node
 
 PREPARE = "prepare"  # creates the tables of ML Metadata before any node runs, so that pods never race for it
@@ -33,7 +33,6 @@ NOTIFY = "notify"
 GUARDED = "pipeline"  # the task that holds all others when the end of a run is to be told
 PYTHON = "python"
 BACKOFF_S = 30
-LONGEST_S = 86_400  # of one attempt at a step without timeout_s
 LABELS = {
     "app.kubernetes.io/part-of": "headrace",
     "app.kubernetes.io/component": "step",
@@ -212,7 +211,7 @@ def pipeline_name(config: TaskConfig) -> str:
 
 def _job(node: Node, cluster: KubernetesConfig) -> tuple[str, ...]:
     settings = cluster.step_of(node.id)
-    return ("--job", encode_job(settings, cluster.pipeline_root)) if settings.workers else ()
+    return ("--job", encode_job(settings, cluster)) if settings.workers else ()
 
 
 def _outputs(node: Node) -> dict:

@@ -15,18 +15,31 @@ from pathlib import Path
 from components.reporting import progress
 from components.trainer.placement import Placement
 from components.trainer.plan import Trained, TrainingPlan
-from pipeline.config.kubernetes import StepConfig
+from pipeline.config.kubernetes import KubernetesConfig, StepConfig
 from pipeline.kubeflow.files import download, read_bytes, write_bytes
 from pipeline.kubeflow.jobs.child import ChildJob, this_pod
 
 WORKER = ("python", "-m", "pipeline.kubeflow.worker")
+LONGEST_S = 86_400  # of one attempt at a step without timeout_s
+MARGIN_S = 120
 PLAN, WEIGHTS, RESULT = "plan.json", "weights.h5", "result.json"
 
 
-def encode_job(step: StepConfig, pipeline_root: str) -> str:
+def encode_job(step: StepConfig, cluster: KubernetesConfig) -> str:
     """Return what the step has to know of its child job, for a command line."""
-    values = {"step": step.model_dump(mode="json", exclude_defaults=True), "pipeline_root": pipeline_root}
+    values = {
+        "step": step.model_dump(mode="json", exclude_defaults=True),
+        "pipeline_root": cluster.pipeline_root,
+        "service_account": cluster.service_account,
+        "image_pull_secrets": list(cluster.image_pull_secrets),
+    }
     return base64.b64encode(json.dumps(values, sort_keys=True).encode()).decode()
+
+
+def job_timeout_s(step: StepConfig) -> int:
+    """Return how long the workers may take: the step's pod is ended after it, and has to say why before."""
+    pod_s = step.timeout_s or LONGEST_S
+    return pod_s - min(MARGIN_S, pod_s // 10)
 
 
 def in_child_job(
@@ -57,11 +70,12 @@ def in_child_job(
                 namespace=this_pod(environ).namespace,
                 image=step.workers.image or step.image,
                 command=[*WORKER, "--folder", folder],
-                env=step.env,
                 workers=step.workers,
                 step=step,
-                timeout_s=step.timeout_s,
+                timeout_s=job_timeout_s(step),
                 owner=this_pod(environ),
+                service_account=values["service_account"],
+                image_pull_secrets=tuple(values["image_pull_secrets"]),
             ),
             on_line=lambda line: print(line, flush=True),
         )

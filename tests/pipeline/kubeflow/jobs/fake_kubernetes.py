@@ -125,9 +125,12 @@ class FakeKubernetes:
         )
 
     def wait_for(self, condition, timeout_s=20):
+        until = time.monotonic() + timeout_s
         with self.changed:
-            assert self.changed.wait_for(lambda: bool(condition()), timeout_s), "did not happen in time"
-            return condition()
+            while not (found := condition()):
+                assert time.monotonic() < until, "did not happen in time"
+                self.changed.wait(0.05)
+            return found
 
     def requests(self, verb, plural):
         return [query for v, p, _, query in list(self.log) if (v, p) == (verb, plural)]
