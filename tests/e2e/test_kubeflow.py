@@ -78,11 +78,15 @@ def compare(cluster, result, local, task):
     summaries = {node["id"]: node["summary"] for node in record["nodes"]}
     played = outcomes(theirs, result.run_id)
     assert played["Evaluator"]["blessed"] is summaries["Evaluator"]["blessed"] is True
-    assert played["Evaluator"]["metrics"]["overall"] == pytest.approx(summaries["Evaluator"]["metrics"]["overall"], abs=1e-6)
+    assert played["Evaluator"]["metrics"]["overall"] == pytest.approx(
+        summaries["Evaluator"]["metrics"]["overall"], abs=1e-6
+    )
     assert played["Pusher"]["version"] == 1
     raw = next(node["outputs"]["examples"]["uri"] for node in record["nodes"] if node["id"] == "ExampleGen")
     np.testing.assert_allclose(
-        answers(f"{cluster.root}/{task}/serving/1", raw), answers(str(folder / "runs" / task / "serving" / "1"), raw), atol=1e-6
+        answers(f"{cluster.root}/{task}/serving/1", raw),
+        answers(str(folder / "runs" / task / "serving" / "1"), raw),
+        atol=1e-6,
     )
 
 
