@@ -20,6 +20,10 @@ demo: setup
 test: setup
 	$(PYTHON) -m pytest -m "not slow"
 
+.PHONY: test-cluster ## play the compiled pipeline step by step against MariaDB and PostgreSQL, without a cluster
+test-cluster: setup
+	$(PYTHON) -m pytest -m "cluster and not long"
+
 .PHONY: test-all ## run all tests
 test-all: setup
 	$(PYTHON) -m pytest

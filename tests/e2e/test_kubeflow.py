@@ -157,6 +157,7 @@ def test_bad_data_stops_the_run_once_with_its_own_code(finished, tmp_path):
         assert not (tmp_path / "root" / "tumours" / "serving").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_flights_ends_as_the_local_run_does(backend, tmp_path):
     if reason := databases.missing(backend):

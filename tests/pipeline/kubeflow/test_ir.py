@@ -67,6 +67,6 @@ def test_each_part_holds_its_node_and_executor_and_no_store():
         part.deployment_config.Unpack(deployment)
         assert set(deployment.executor_specs) <= {node.id}
         assert not deployment.HasField("metadata_connection_config")
-        root = part.runtime_spec.pipeline_root.runtime_parameter.default_value.field_value.string_value
+        root = part.runtime_spec.pipeline_root.runtime_parameter.default_value.string_value
         assert root == "s3://b/r/flights/artifacts"
         assert str(ROOT).encode() not in data  # nothing of this machine
