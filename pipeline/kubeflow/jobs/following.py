@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline.errors import HeadraceError
 from pipeline.kubeflow.jobs import taking, troubles, watching
@@ -35,17 +36,18 @@ class Followed:
 
     Args:
         say: called with each line for people.
-        created_at: when the job was created, as Kubernetes writes it.
+        found: the job as it was created or taken over.
     """
 
     job: ChildJob
     api: KubernetesApi
     say: Callable[[str], None]
     patience: Patience
-    created_at: str
+    found: dict
 
     def __post_init__(self) -> None:
         self._kind = kind_of(self.job)
+        self._created_at = self.found["metadata"]["creationTimestamp"]
         self._pods: dict[str, dict] = {}
         self._failures: dict[str, Trouble] = {}
         self._waits = Waits(self.patience)
@@ -63,7 +65,9 @@ class Followed:
         """
         until = time.monotonic() + self.job.timeout_s
         look_at = time.monotonic() + self.patience.look_s
-        self._read(self._changes(JOB, taking.place_of(self._kind), fieldSelector=f"metadata.name={self.job.name}"))
+        self._news.put((JOB, ("ADDED", self.found)))
+        only = f"metadata.name={self.job.name}"
+        self._read(self._changes(JOB, taking.place_of(self._kind), known=[self.found], fieldSelector=only))
         self._read(self._changes(POD, watching.PODS, labelSelector=self.job.pods))
         try:
             while True:
@@ -80,10 +84,9 @@ class Followed:
         finally:
             self._stopped.set()
 
-    def _changes(self, what: str, place: str, **selectors: str) -> Iterator[tuple[str, object]]:
-        for change in watching.changes(
-            self.api, place, self.job.namespace, self._stopped, self.patience.window_s, **selectors
-        ):
+    def _changes(self, what: str, place: str, **options: Any) -> Iterator[tuple[str, object]]:
+        namespace, window_s = self.job.namespace, self.patience.window_s
+        for change in watching.changes(self.api, place, namespace, self._stopped, window_s, **options):
             yield what, change
 
     def _chief_log(self, pod: str) -> Iterator[tuple[str, object]]:
@@ -190,9 +193,9 @@ class Followed:
         events, _ = self.api.list(EVENTS, self.job.namespace, fieldSelector="type=Warning")
         for event in events:
             about = event["involvedObject"].get("name", "")
-            at = event.get("lastTimestamp") or event.get("eventTime") or self.created_at
+            at = event.get("lastTimestamp") or event.get("eventTime") or self._created_at
             own = about == self.job.name or about.startswith(f"{self.job.name}-")
-            if own and at >= self.created_at and event.get("reason", "").startswith("FailedCreate"):
+            if own and at >= self._created_at and event.get("reason", "").startswith("FailedCreate"):
                 return troubles.refused_pod(event.get("message") or "")
         return None
 

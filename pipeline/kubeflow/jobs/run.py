@@ -44,7 +44,7 @@ def run_child_job(
         removing = True
         try:
             found = taking.take(job, api, on_line, patience.leave_s)
-            Followed(job, api, on_line, patience, found["metadata"]["creationTimestamp"]).follow()
+            Followed(job, api, on_line, patience, found).follow()
         except HeadraceError as error:
             removing = error.code != UNREACHABLE
             raise

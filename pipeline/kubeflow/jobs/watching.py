@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pipeline.kubeflow.jobs.api import Gone, KubernetesApi, StreamBroken
 from pipeline.kubeflow.jobs.pods import CONTAINER
@@ -24,14 +24,15 @@ def changes(
     namespace: str,
     stopped: threading.Event,
     window_s: float = WINDOW_S,
+    known: Iterable[dict] = (),
     **selectors: str,
 ) -> Iterator[tuple[str, dict]]:
-    """Yield (ADDED, MODIFIED or DELETED, object): all that there are, then what changes.
+    """Yield (ADDED, MODIFIED or DELETED, object): all that there are beside `known`, then what changes.
 
     A version that the server has forgotten, or a watch that ends early, leads to a new list; what is missing there was
     deleted meanwhile.
     """
-    known: dict[str, dict] = {}
+    known = {each["metadata"]["uid"]: each for each in known}
     version = ""
     while not stopped.is_set():
         if not version:

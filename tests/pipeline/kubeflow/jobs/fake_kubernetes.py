@@ -48,6 +48,16 @@ class Refused(Exception):
         self.code, self.message = code, message
 
 
+class Server(ThreadingHTTPServer):
+    """A server whose clients may leave at any time."""
+
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @dataclass
 class Fault:
     """What meets the next `count` requests of a verb on a resource: a status and message, or `drop` of the stream
@@ -76,15 +86,14 @@ class FakeKubernetes:
     def __post_init__(self):
         self.changed = threading.Condition(threading.RLock())
         self.objects, self.history, self.version, self.oldest = {}, [], 1, 0
-        self.logs, self.processes, self.ports, self.deleted = {}, {}, {}, []
+        self.logs, self.processes, self.deleted, self.options, self.authorization = {}, {}, [], [], []
         self.closing = False
 
     # --- the server
 
     @contextlib.contextmanager
     def serving(self):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(self))
-        server.daemon_threads = True
+        server = Server(("127.0.0.1", 0), handler_of(self))
         self.host = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
@@ -394,6 +403,7 @@ class FakeKubernetes:
 
     def delete(self, plural, namespace, name, options):
         found = self.get(plural, namespace, name)
+        self.options.append(options)
         uid = options.get("preconditions", {}).get("uid")
         if uid and uid != found["metadata"]["uid"]:
             raise Refused(409, "the UID in the precondition does not match")
@@ -561,6 +571,7 @@ def handler_of(cluster):
             verb = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}.get(self.command)
             verb = verb or ("log" if found["log"] else "get" if name else "watch" if "watch" in query else "list")
             cluster.log.append((verb, plural, name, query))
+            cluster.authorization.append(self.headers["Authorization"])
             fault = self.fault(verb, plural)
             if fault and fault.kind != "drop":
                 raise Refused(fault.kind, fault.message)
