@@ -10,7 +10,7 @@ from pipeline.cli import main
 from pipeline.config.load import load_task
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/guide.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/guide.md", "docs/kubernetes.md", "k8s/README.md"]
 
 
 def blocks(document: str, language: str) -> list[str]:

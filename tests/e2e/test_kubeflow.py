@@ -169,3 +169,42 @@ def test_flights_ends_as_the_local_run_does(backend, tmp_path):
         result = cluster.play(cluster.compile("flights", f"data.path={tmp_path}/data/flights/flights.csv"))
         assert result.state == "SUCCEEDED", explained(result)
         compare(cluster, result, local, "flights")
+
+
+def test_a_step_trains_on_two_workers_of_a_child_job_and_the_model_is_pushed(finished, tmp_path):
+    import yaml
+
+    from tests.pipeline.kubeflow.jobs.fake_kubernetes import FakeKubernetes
+
+    if reason := databases.missing("mysql"):
+        pytest.skip(reason)
+    (tmp_path / "root").mkdir()
+    with databases.server("mysql", tmp_path / "db") as database, FakeKubernetes(run_pods=True).serving() as kubernetes:
+        kubeconfig = {
+            "clusters": [{"name": "c", "cluster": {"server": kubernetes.host}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "users": [{"name": "u", "user": {}}],
+            "current-context": "c",
+        }
+        (tmp_path / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+        cluster = Cluster(database, str(tmp_path / "root"), tmp_path / "work")
+        package = cluster.compile(
+            finished.task,
+            f"kubernetes.task_dir={finished.task}",
+            f"data.path={finished.dir}/tumours.csv",
+            "kubernetes.steps={Trainer: {workers: {replicas: 2}}}",
+            env={"KUBECONFIG": str(tmp_path / "kubeconfig")},
+        )
+        result = cluster.play(package)
+        assert result.state == "SUCCEEDED", explained(result)
+        assert [
+            verb for verb, plural, *_ in kubernetes.log if plural == "jobsets" and verb in ("create", "delete")
+        ] == [
+            "create",
+            "delete",
+        ]
+        log = (tmp_path / "work" / "run-0" / "steps" / "trainer" / "attempt-0.log").read_text()
+        assert "worker 0:" in log
+        played = outcomes(cluster.store(), result.run_id)
+        assert played["Evaluator"]["blessed"] and played["Evaluator"]["metrics"]["overall"]["auc"] > 0.95
+        assert played["Trainer"]["steps"] == finished.last()["nodes"]["Trainer"]["summary"]["steps"]
