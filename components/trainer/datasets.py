@@ -28,7 +28,7 @@ def training_batches(
         records = records.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE)
         batches = records.shuffle(min(rows, SHUFFLE_ROWS), seed).batch(batch_size)
         parsed = batches.map(lambda batch: _parse(batch, features), num_parallel_calls=tf.data.AUTOTUNE)
-        return parsed.map(lambda columns: _split_label(columns, label)).prefetch(tf.data.AUTOTUNE)
+        return _by_rows(parsed.map(lambda columns: _split_label(columns, label)).prefetch(tf.data.AUTOTUNE))
     columns = load(files, features)
     steps = max(1, rows // batch_size)
     size = min(batch_size, rows)
@@ -41,7 +41,7 @@ def training_batches(
         return _split_label({name: tf.gather(column, order) for name, column in columns.items()}, label)
 
     batches = tf.data.Dataset.counter().flat_map(epoch)
-    return batches.map(gather, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
+    return _by_rows(batches.map(gather, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE))
 
 
 def evaluation_batches(
@@ -52,7 +52,7 @@ def evaluation_batches(
 
     batches = tf.data.TFRecordDataset(list(files)).batch(batch_size)
     parsed = batches.map(lambda batch: _parse(batch, features), num_parallel_calls=tf.data.AUTOTUNE)
-    return parsed.map(lambda columns: _split_label(columns, label)).prefetch(tf.data.AUTOTUNE)
+    return _by_rows(parsed.map(lambda columns: _split_label(columns, label)).prefetch(tf.data.AUTOTUNE))
 
 
 def load(files: Sequence[str], features: Mapping[str, Feature]) -> dict[str, tf.Tensor]:
@@ -74,6 +74,15 @@ def count_rows(files: Sequence[str]) -> int:
 def steps_per_epoch(rows: int, batch_size: int) -> int:
     """Return the steps that see each row about once; the rest of a batch waits for the next epoch's order."""
     return max(1, math.floor(rows / batch_size))
+
+
+def _by_rows(dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """Let workers share out rows, not files: TensorFlow's automatic choice fails with fewer files than workers."""
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    return dataset.with_options(options)
 
 
 def _parse(batch: tf.Tensor, features: Mapping[str, Feature]) -> dict[str, tf.Tensor]:

@@ -265,6 +265,7 @@ class FakeKubernetes:
         """Be the kubelet of one pod."""
         container = pod["spec"]["containers"][0]
         environment = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
+        environment["PATH"] = f"{Path(sys.executable).parent}:{environment.get('PATH', os.defpath)}"  # `python`, as in an image
         environment |= {"PYTHONPATH": str(PROJECT), **self.variables(container)}
         peers = [f"127.0.0.1:{port}" for port in ports.values()]
         if "HEADRACE_WORKER_HOSTS" in environment:
@@ -272,12 +273,11 @@ class FakeKubernetes:
         elif len(peers) > 1:
             task = {"type": "worker", "index": index}
             environment["TF_CONFIG"] = json.dumps({"cluster": {"worker": peers}, "task": task, "environment": "cloud"})
-        command = [sys.executable if container["command"][0] == "python" else container["command"][0]]
         with self.changed:
             if (PODS, pod["metadata"]["namespace"], pod["metadata"]["name"]) not in self.objects:
                 return
             process = subprocess.Popen(
-                command + container["command"][1:] + container.get("args", []),
+                container["command"] + container.get("args", []),
                 env=environment,
                 cwd=PROJECT,
                 stdout=subprocess.PIPE,
