@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Mapping, MutableMapping
 from typing import Protocol
 
 from tfx.orchestration.portable import python_executor_operator
@@ -12,11 +13,12 @@ from tfx.orchestration.portable.data_types import ExecutionInfo
 from tfx.proto.orchestration import execution_result_pb2
 
 from components.digest import tree_digest
-from components.reporting import Listener
-from pipeline.errors import HeadraceError
+from components.reporting import Listener, Outcome
+from pipeline.errors import HeadraceError, bounded
 
 DIGEST = "digest"  # custom property of an artifact
-OUTCOME = "outcome"  # custom property of an execution: JSON of components.reporting.Outcome
+OUTCOME = "outcome"  # custom properties of an execution, outcome.0 and on: pieces of the JSON of an Outcome
+MAX_PROPERTY_BYTES = 2_000  # ML Metadata indexes text; PostgreSQL refuses an index row of more than 2,704 bytes
 
 
 class Stage(Protocol):
@@ -57,17 +59,48 @@ def recording_operator(listener: Listener, stage: Stage) -> type[python_executor
                 listener.error = error
                 return execution_result_pb2.ExecutorOutput(
                     execution_result=execution_result_pb2.ExecutionResult(
-                        code=1, result_message=json.dumps(error.to_dict())
+                        code=1, result_message=_short(error)
                     )
                 )
             for artifacts in result.output_artifacts.values():
                 for artifact in artifacts.artifacts:
                     artifact.custom_properties[DIGEST].string_value = tree_digest(artifact.uri)
             stage.store(result, listener)
-            result.execution_properties[OUTCOME].string_value = json.dumps(listener.outcome.to_dict())
+            write_outcome(result.execution_properties, listener.outcome)
             return result
 
     return RecordingOperator
+
+
+def write_outcome(properties: MutableMapping, outcome: Outcome) -> None:
+    """Put an outcome into an execution's custom properties, in pieces that every database takes."""
+    text = json.dumps(outcome.to_dict())  # ASCII: a character is a byte
+    for number, start in enumerate(range(0, len(text), MAX_PROPERTY_BYTES)):
+        properties[f"{OUTCOME}.{number}"].string_value = text[start : start + MAX_PROPERTY_BYTES]
+
+
+def read_outcome(properties: Mapping) -> Outcome:
+    """Return the outcome that `write_outcome` put there; an empty one if there is none."""
+    pieces = []
+    while f"{OUTCOME}.{len(pieces)}" in properties:
+        pieces.append(properties[f"{OUTCOME}.{len(pieces)}"].string_value)
+    return Outcome.from_dict(json.loads("".join(pieces))) if pieces else Outcome()
+
+
+def _short(error: HeadraceError) -> str:
+    """Return an error as JSON that fits into one property: evidence goes first, then all but the first fix."""
+    values = error.to_dict()
+    while len(text := json.dumps(values)) > MAX_PROPERTY_BYTES:
+        if values["seen"]:
+            values["seen"].pop()
+            values["more_seen"] += 1
+        elif len(values["fix"]) > 1:
+            values["fix"].pop()
+        else:
+            values |= {name: bounded(values[name], 100) for name in ("what", "expected")}
+            values["fix"] = [bounded(line, 100) for line in values["fix"]]
+            return json.dumps(values)
+    return text
 
 
 def _empty(info: ExecutionInfo) -> None:

@@ -130,7 +130,7 @@ def publish_cached(
     from tfx.orchestration.portable.mlmd import context_lib, execution_lib
     from tfx.types import artifact_utils
 
-    from pipeline.recording import OUTCOME
+    from pipeline.recording import write_outcome
 
     node = find(ir, node_id)
     with metadata as handle:
@@ -148,7 +148,7 @@ def publish_cached(
         artifacts = {name: [artifact_of(output)] for name, output in outputs.items()}
         contexts = context_lib.prepare_contexts(metadata_handle=handle, node_contexts=node.contexts)
         execution = execution_lib.prepare_execution(handle, node.node_info.type, state=_running_state())
-        execution.custom_properties[OUTCOME].string_value = json.dumps(outcome.to_dict())
+        write_outcome(execution.custom_properties, outcome)
         execution_publish_utils.publish_cached_executions(handle, contexts, [execution], [artifacts])
     return True
 
@@ -175,10 +175,9 @@ def find(ir: pipeline_pb2.Pipeline, node_id: str) -> pipeline_pb2.PipelineNode:
 
 
 def _outcome(execution: metadata_store_pb2.Execution) -> Outcome:
-    from pipeline.recording import OUTCOME
+    from pipeline.recording import read_outcome
 
-    text = execution.custom_properties[OUTCOME].string_value
-    return Outcome.from_dict(json.loads(text)) if text else Outcome()
+    return read_outcome(execution.custom_properties)
 
 
 def _running_state() -> int:

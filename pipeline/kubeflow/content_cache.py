@@ -5,7 +5,6 @@ A context of its own type is named after the node and the key; the executions in
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from components.reporting import Outcome
@@ -31,7 +30,7 @@ def cached(node: Node, key: str, metadata: Metadata) -> tuple[dict, Outcome] | N
     """Return outputs and outcome of the newest finished execution with a key, if its artifacts are still there."""
     from tfx.orchestration.portable.mlmd import execution_lib
 
-    from pipeline.recording import OUTCOME
+    from pipeline.recording import read_outcome
     from pipeline.run_node import describe
 
     with metadata as handle:
@@ -42,7 +41,7 @@ def cached(node: Node, key: str, metadata: Metadata) -> tuple[dict, Outcome] | N
         done = [execution for execution in found if execution_lib.is_execution_successful(execution)]
         for execution in execution_lib.sort_executions_newest_to_oldest(done):
             outputs = describe(execution_lib.get_output_artifacts(handle, execution.id))
-            outcome = Outcome.from_dict(json.loads(execution.custom_properties[OUTCOME].string_value))
+            outcome = read_outcome(execution.custom_properties)
             outside = outcome.summary.get(node.must_exist) if node.must_exist else None
             places = [output["uri"] for output in outputs.values()] + ([outside] if outside else [])
             if outputs and all(exists(place) for place in places):

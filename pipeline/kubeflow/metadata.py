@@ -36,6 +36,10 @@ def connect(environ: Mapping[str, str]) -> Metadata:
         store.get_artifact_types()
     except (errors.StatusError, RuntimeError) as error:  # the second without a database
         raise _explained(error, environ) from None
+    if environ[f"{PREFIX}BACKEND"] == "postgresql":
+        from pipeline.kubeflow.postgresql import PostgresqlMetadata
+
+        return PostgresqlMetadata(config)
     return metadata.Metadata(config)
 
 

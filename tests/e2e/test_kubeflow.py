@@ -59,12 +59,13 @@ def answers(model_dir, examples_uri):
 
 
 def outcomes(store, run_id):
+    from pipeline.recording import read_outcome
+
     [context] = [c for c in store.get_contexts_by_type("pipeline_run") if c.name == run_id]
     kinds = {kind.id: kind.name for kind in store.get_execution_types()}
     return {
-        kinds[e.type_id].rpartition(".")[2]: json.loads(e.custom_properties["outcome"].string_value)["summary"]
+        kinds[e.type_id].rpartition(".")[2]: read_outcome(e.custom_properties).summary
         for e in store.get_executions_by_context(context.id)
-        if e.custom_properties["outcome"].string_value
     }
 
 

@@ -1,10 +1,12 @@
 """Connecting to ML Metadata, against real servers."""
 
+import random
 import subprocess
 import sys
 
 import pytest
 
+from components.reporting import Outcome
 from pipeline.errors import HeadraceError
 from pipeline.kubeflow.metadata import connect
 from tests.pipeline.kubeflow import databases
@@ -27,6 +29,40 @@ def test_a_new_database_gets_its_tables_and_keeps_what_is_put(database):
         handle.store.put_artifact_type(protos.ArtifactType(name="Kept"))
     with connect(database.environ()) as handle:
         assert [t.name for t in handle.store.get_artifact_types()] == ["Kept"]
+
+
+def test_an_outcome_of_any_size_is_kept_whole(database):
+    from ml_metadata.proto import metadata_store_pb2 as protos
+
+    from pipeline.recording import read_outcome, write_outcome
+
+    outcome = Outcome({"slices": random.Random(5).randbytes(15_000).hex(), "country": "Côte d'Ivoire"})
+    with connect(database.environ()) as handle:
+        kind = handle.store.put_execution_type(protos.ExecutionType(name="Evaluator"))
+        execution = protos.Execution(type_id=kind)
+        write_outcome(execution.custom_properties, outcome)
+        [number] = handle.store.put_executions([execution])
+    with connect(database.environ()) as handle:
+        [found] = handle.store.get_executions_by_id([number])
+    assert read_outcome(found.custom_properties) == outcome
+
+
+@pytest.mark.parametrize(
+    "text", ["C:\\data", '{"a": "say \\"no\\""}', "it's", "\\", "'\\'", "tab\t and\nline", "Ω", ""]
+)
+def test_any_text_comes_back_as_it_was_put(database, text):
+    from ml_metadata.proto import metadata_store_pb2 as protos
+
+    with connect(database.environ()) as handle:
+        kind = handle.store.put_artifact_type(protos.ArtifactType(name="Text"))
+        artifact = protos.Artifact(type_id=kind, uri=f"/data/{text}")
+        artifact.custom_properties["said"].string_value = text
+        [number] = handle.store.put_artifacts([artifact])
+        [found] = handle.store.get_artifacts_by_uri(artifact.uri)
+        assert (found.id, found.custom_properties["said"].string_value) == (number, text)
+        handle.store.put_artifacts([found])
+        [again] = handle.store.get_artifacts_by_id([number])
+        assert again.custom_properties["said"].string_value == text
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,8 @@ class FakeKubernetes:
         """Be the kubelet of one pod."""
         container = pod["spec"]["containers"][0]
         environment = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
-        environment["PATH"] = f"{Path(sys.executable).parent}:{environment.get('PATH', os.defpath)}"  # `python`, as in an image
+        python = Path(sys.executable).parent  # what an image has first on its PATH
+        environment["PATH"] = f"{python}:{environment.get('PATH', os.defpath)}"
         environment |= {"PYTHONPATH": str(PROJECT), **self.variables(container)}
         peers = [f"127.0.0.1:{port}" for port in ports.values()]
         if "HEADRACE_WORKER_HOSTS" in environment:
