@@ -73,7 +73,7 @@ def read_quota(path: str) -> dict[str, str]:
             for name, value in quota["spec"]["hard"].items():
                 smallest = min(str(value), limits.get(name, str(value)), key=parse_quantity)
                 limits[name] = smallest
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+    except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise HeadraceError(
             "HR-KFP-018",
             f"{path} is no ResourceQuota",

@@ -104,51 +104,46 @@ def test_digits_ends_as_the_local_run_does_and_is_not_run_twice(cluster, digits)
     assert set(found.values()) == {"CACHED"}
 
 
-def test_steps_that_are_killed_at_random_are_tried_again_and_end_the_same(finished, tmp_path):
+def test_steps_that_are_killed_at_random_are_tried_again_and_end_the_same(finished, tmp_path, s3_environ, object_store):
     if reason := databases.missing("mysql"):
         pytest.skip(reason)
-    (tmp_path / "root").mkdir()
-    with databases.server("mysql", tmp_path / "db") as database:
-        cluster = Cluster(database, str(tmp_path / "root"), tmp_path / "work")
-        package = cluster.compile(
-            finished.task, f"kubernetes.task_dir={finished.task}", f"data.path={finished.dir}/tumours.csv"
-        )
-        kill, killed = random_kills(seed=3)
-        result = cluster.play(package, kill=kill)
-        assert result.state == "SUCCEEDED", explained(result)
-        assert killed and any(len(step.attempts) > 1 for step in result.steps.values())
-        here = lineage.graph(local_store(finished.dir, "tumours"), finished.last()["run_id"])
-        there = lineage.graph(cluster.store(), result.run_id)
-        lineage.digests(here), lineage.digests(there)
-        assert there == here
+    kill, killed = random_kills(seed=3)
+    result = play_in_object_store(finished, tmp_path, s3_environ, object_store, "2.17", kill)
+    assert killed and any(len(step.attempts) > 1 for step in result.steps.values())
 
 
-@pytest.mark.parametrize("profile", ["2.14", "2.17"])
-def test_a_pipeline_root_in_an_object_store_is_staged(finished, tmp_path, s3_environ, object_store, profile):
+@pytest.mark.long
+def test_the_oldest_kubeflow_stages_an_object_store_too(finished, tmp_path, s3_environ, object_store):
     if reason := databases.missing("mysql"):
         pytest.skip(reason)
+    play_in_object_store(finished, tmp_path, s3_environ, object_store, "2.14")
+
+
+def play_in_object_store(finished, tmp_path, s3_environ, object_store, profile, kill=None):
+    """Play with the pipeline root on s3, hold the lineage against the local run, and return the result."""
     root = f"s3://{BUCKET}/root-{profile}"
     object_store.put(f"{finished.dir}/tumours.csv", f"{root}/tumours.csv")
     with databases.server("mysql", tmp_path / "db") as database:
         cluster = Cluster(database, root, tmp_path / "work")
         package = cluster.compile(finished.task, f"kubernetes.task_dir={finished.task}", env=s3_environ)
-        result = cluster.play(package, profile=profile)
+        result = cluster.play(package, profile=profile, kill=kill)
         assert result.state == "SUCCEEDED", explained(result)
         assert object_store.exists(f"{root}/tumours/serving/1/saved_model.pb")
         there = lineage.graph(cluster.store(), result.run_id)
         here = lineage.graph(local_store(finished.dir, "tumours"), finished.last()["run_id"])
         lineage.digests(here), lineage.digests(there)
         assert there == here
+        return result
 
 
 def test_bad_data_stops_the_run_once_with_its_own_code(finished, tmp_path):
-    if reason := databases.missing("mysql"):
+    if reason := databases.missing("postgresql"):
         pytest.skip(reason)
     (tmp_path / "root").mkdir()
     rows = (finished.dir / "tumours.csv").read_text().splitlines()
     rows[7] = rows[7].replace("small", "tiny").replace("medium", "tiny").replace("large", "tiny")
     (tmp_path / "root" / "tumours.csv").write_text("\n".join(rows) + "\n")
-    with databases.server("mysql", tmp_path / "db") as database:
+    with databases.server("postgresql", tmp_path / "db") as database:
         cluster = Cluster(database, str(tmp_path / "root"), tmp_path / "work")
         result = cluster.play(cluster.compile(finished.task, f"kubernetes.task_dir={finished.task}"))
         assert result.state == "FAILED"
